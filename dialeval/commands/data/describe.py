@@ -1,0 +1,40 @@
+"""`dialeval data describe`: what a corpus looks like."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dialeval.commands.console import out, say
+from dialeval.commands.data import options as o
+
+
+def describe(
+    files: o.Files,
+    format: o.Format = None,
+    skip_bad: o.SkipBad = False,
+    author: o.Author = None,
+    column: o.Column = None,
+    against: o.Against = None,
+    num_proc: o.NumProc = 1,
+    png: Annotated[
+        Path | None, typer.Option(help="Where the picture goes; NAME.describe.png by default.")
+    ] = None,
+    no_png: Annotated[bool, typer.Option("--no-png", help="No picture.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """Count dialogues, turns, lengths, duplicates and frequent responses, with a histogram."""
+    from dialeval.dialogues.statistics import describe as description_of
+    from dialeval.reports.description import description_plot, description_tables
+
+    options = o.read_options(format, skip_bad, author, column, allow_empty=True, num_proc=num_proc)
+    description = description_of(*o.read_files(files, options, against))
+    if as_json:
+        print(json.dumps(description.to_dict(), ensure_ascii=False, indent=2))
+    else:
+        out.print(description_tables(description))
+    if not no_png:
+        name = Path(files[0].removeprefix("hub:").replace(":", "-")).name
+        path = description_plot(description, png or Path(f"{Path(name).stem}.describe.png"))
+        say(f"Picture: [bold]{path}[/]")

@@ -1,0 +1,16 @@
+"""`dialeval data formats`: what can be read, each with an example."""
+
+from dialeval.commands.console import out
+
+
+def formats() -> None:
+    """List the formats that can be read, each with an example."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    from dialeval.dialogues import formats as known
+
+    table = Table("format", "what", "example", show_lines=True)
+    for name, each in known().items():
+        table.add_row(f"[bold]{name}[/]", escape(each.summary), escape(each.example))
+    out.print(table)

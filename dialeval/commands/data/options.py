@@ -1,0 +1,130 @@
+"""Options that several `data` commands share, and reading with them."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dialeval.commands.console import counting, err, say
+
+Files = Annotated[
+    list[str],
+    typer.Argument(help="Corpus files (or folders of some formats, or hub:owner/name:split)."),
+]
+Format = Annotated[
+    str | None,
+    typer.Option("--format", "-f", help="Format; guessed by default. See: dialeval data formats"),
+]
+SkipBad = Annotated[
+    bool, typer.Option("--skip-bad", help="Leave bad records out, count and list them.")
+]
+Author = Annotated[
+    str | None, typer.Option(help="Who wrote the responses, whatever the file says.")
+]
+Column = Annotated[
+    list[str] | None,
+    typer.Option(help="Where a table calls a column otherwise: response=reply. Repeatable."),
+]
+ContextTurns = Annotated[
+    int | None,
+    typer.Option("--context-turns", "-k", help="Turns of context; 2 for whole dialogues."),
+]
+Responses = Annotated[
+    str, typer.Option(help="Which turns of a dialogue are responses: every, last or one.")
+]
+FullContext = Annotated[
+    bool, typer.Option("--full-context", help="Only responses with all -k turns before them.")
+]
+Filter = Annotated[str, typer.Option(help="Preset of a paper: none, li or bruni.")]
+MinResponse = Annotated[int | None, typer.Option(help="Fewest tokens in a response.")]
+MaxResponse = Annotated[int | None, typer.Option(help="Most tokens in a response.")]
+MinContext = Annotated[int | None, typer.Option(help="Fewest tokens in a context.")]
+MaxContext = Annotated[int | None, typer.Option(help="Most tokens in a context.")]
+Forbid = Annotated[
+    list[str] | None, typer.Option(help="Drop pairs with this token, such as <unk>. Repeatable.")
+]
+KeepDuplicates = Annotated[
+    bool, typer.Option("--keep-duplicates", help="Keep dialogues that stand there twice.")
+]
+Against = Annotated[
+    list[str] | None,
+    typer.Option(help="File of another split: its dialogues are left out here. Repeatable."),
+]
+NumProc = Annotated[int, typer.Option(help="Processes that parse.")]
+Seed = Annotated[int, typer.Option(help="Seed of every hash and draw.")]
+
+
+def read_options(
+    format: str | None = None,
+    skip_bad: bool = False,
+    author: str | None = None,
+    column: list[str] | None = None,
+    context_turns: int | None = None,
+    responses: str = "every",
+    full_context: bool = False,
+    filter: str = "none",
+    min_response: int | None = None,
+    max_response: int | None = None,
+    min_context: int | None = None,
+    max_context: int | None = None,
+    forbid: list[str] | None = None,
+    **rest: Any,
+) -> Any:
+    """[`ReadOptions`] from what stands on the command line."""
+    from dataclasses import replace
+
+    from dialeval.dialogues import FILTERS, BadInput, Cut, ReadOptions
+
+    if filter not in FILTERS:
+        raise BadInput(f"Unknown filter {filter!r}.", remedy=f"Choose one of {', '.join(FILTERS)}.")
+    limits = {
+        "min_response": min_response,
+        "max_response": max_response,
+        "min_context": min_context,
+        "max_context": max_context,
+        "forbidden": tuple(forbid) if forbid else None,
+    }
+    given = {name: value for name, value in limits.items() if value is not None}
+    return ReadOptions(
+        format=format,
+        cut=Cut(context_turns, responses, full_context),
+        filters=replace(FILTERS[filter], **given),
+        skip_bad=skip_bad,
+        author=author,
+        columns=_columns(column or []),
+        **rest,
+    )
+
+
+def read_files(paths: list[str], options: Any, against: list[str] | None = None) -> tuple[Any, Any]:
+    """Passages and the report of reading them, with progress and what was guessed and skipped."""
+    from dialeval.dialogues import read
+
+    with counting("Reading") as progress:
+        passages, report = read(paths, options, against or (), progress)
+    if options.format is None:
+        for path, name in report.formats.items():
+            say(f"Read [bold]{Path(path).name}[/] as [bold]{name}[/] (another: --format NAME)")
+    _say_skipped(report.problems)
+    return passages, report
+
+
+def _say_skipped(problems: list[Any], most: int = 20) -> None:
+    if problems:
+        err.print(f"[yellow]Skipped {len(problems)} bad record(s):[/]")
+    for problem in problems[:most]:
+        place = f"{problem.path}:{problem.line}" if problem.line else problem.path
+        err.print(f"  {place}: {problem.message}", soft_wrap=True, markup=False)
+    if len(problems) > most:
+        err.print(f"  … and {len(problems) - most} more")
+
+
+def _columns(pairs: list[str]) -> dict[str, str]:
+    from dialeval.dialogues import BadInput
+
+    for pair in pairs:
+        if "=" not in pair:
+            raise BadInput(
+                f"Expected OURS=THEIRS, found {pair!r}.", remedy="--column response=reply"
+            )
+    return dict(pair.split("=", 1) for pair in pairs)

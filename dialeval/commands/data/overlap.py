@@ -1,0 +1,38 @@
+"""`dialeval data overlap`: has a system seen what it is evaluated on?"""
+
+from typing import Annotated
+
+import typer
+
+from dialeval.commands.console import out
+from dialeval.commands.data import options as o
+
+
+def overlap(
+    training: Annotated[str, typer.Argument(help="What the system was trained on.")],
+    evaluation: Annotated[str, typer.Argument(help="What it is evaluated on.")],
+    format: o.Format = None,
+    skip_bad: o.SkipBad = False,
+    column: o.Column = None,
+    num_proc: o.NumProc = 1,
+) -> None:
+    """Tell which evaluation dialogues stand in the training data; exit code 1 if any do."""
+    from dialeval.dialogues import overlap as overlap_of
+
+    options = o.read_options(
+        format, skip_bad, None, column, keep_duplicates=True, num_proc=num_proc
+    )
+    train, _ = o.read_files([training], options)
+    test, _ = o.read_files([evaluation], options)
+    found = overlap_of(test, train)
+    out.print(f"dialogues in both: [bold]{len(found.dialogue_ids):,}[/]")
+    share = found.passages / found.of if found.of else 0
+    out.print(
+        f"evaluation passages in the training data word for word: {found.passages:,} ({share:.1%})"
+    )
+    for name in sorted(found.dialogue_ids)[:10]:
+        out.print(f"  {name}", markup=False)
+    if found:
+        out.print("[red]The system has seen dialogues that it is evaluated on.[/]")
+        raise typer.Exit(1)
+    out.print("[green]No shared dialogues.[/]")

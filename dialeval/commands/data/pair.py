@@ -1,0 +1,60 @@
+"""`dialeval data pair`: the two classes that an evaluator is trained on."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dialeval.commands.console import say
+from dialeval.commands.data import options as o
+
+
+def pair(
+    files: o.Files,
+    scenario: Annotated[
+        str,
+        typer.Option(
+            help="human_machine, human_random, human_next, human_human or machine_machine."
+        ),
+    ] = "human_random",
+    machine: Annotated[
+        str | None, typer.Option(help="File with the system's responses, where they are apart.")
+    ] = None,
+    system: Annotated[
+        str | None, typer.Option(help="Name of the system, of a file with several authors.")
+    ] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="File to write.")] = Path(
+        "pairs.jsonl"
+    ),
+    unpaired: Annotated[
+        bool, typer.Option("--unpaired", help="Each context in one class only (Kannan).")
+    ] = False,
+    random: Annotated[
+        str, typer.Option(help="A random response (Bruni), or a dialogue of random turns (Li).")
+    ] = "response",
+    match_length: Annotated[
+        int | None, typer.Option(help="Match response lengths in bins of so many tokens.")
+    ] = None,
+    seed: o.Seed = 0,
+    format: o.Format = None,
+    skip_bad: o.SkipBad = False,
+    column: o.Column = None,
+    context_turns: o.ContextTurns = None,
+    filter: o.Filter = "none",
+    num_proc: o.NumProc = 1,
+) -> None:
+    """Make balanced pairs: human responses (label 1) and those to be told from them (0)."""
+    from dialeval.dialogues import Pairing, by_author, write_passages
+
+    pairing = Pairing(scenario, not unpaired, random, match_length, seed)
+    options = o.read_options(
+        format, skip_bad, None, column, context_turns, filter=filter, num_proc=num_proc
+    )
+    passages, _ = o.read_files(files, options)
+    other = o.read_files([machine], options)[0] if machine else None
+    if system:
+        other = by_author(passages if other is None else other, system)
+    pairs = pairing(passages, other)
+    write_passages(pairs, output)
+    say(f"Wrote [bold]{len(pairs) // 2:,}[/] + {len(pairs) // 2:,} passages to [bold]{output}[/]")
+    say(f"[dim]{pairing}[/]")

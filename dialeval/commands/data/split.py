@@ -1,0 +1,96 @@
+"""`dialeval data split`: disjoint parts, or folds, by dialogue."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dialeval.commands.console import out
+from dialeval.commands.data import options as o
+
+
+def split(
+    files: o.Files,
+    output_dir: Annotated[
+        Path, typer.Option("--output-dir", "-o", help="Folder for the parts and their card.")
+    ] = Path("parts"),
+    parts: Annotated[
+        str, typer.Option(help="Names and shares; they sum to 1.")
+    ] = "generator=0.5,evaluator=0.3,test=0.2",
+    folds: Annotated[
+        int | None, typer.Option(help="So many folds of equal share instead of parts.")
+    ] = None,
+    ending: Annotated[str, typer.Option(help="jsonl, csv, tsv or parquet.")] = "jsonl",
+    seed: o.Seed = 0,
+    format: o.Format = None,
+    skip_bad: o.SkipBad = False,
+    author: o.Author = None,
+    column: o.Column = None,
+    context_turns: o.ContextTurns = None,
+    responses: o.Responses = "every",
+    full_context: o.FullContext = False,
+    filter: o.Filter = "none",
+    min_response: o.MinResponse = None,
+    max_response: o.MaxResponse = None,
+    min_context: o.MinContext = None,
+    max_context: o.MaxContext = None,
+    forbid: o.Forbid = None,
+    num_proc: o.NumProc = 1,
+) -> None:
+    """Split a corpus by dialogue, from a hash, so that adding data never moves an example."""
+    shares = _shares(parts, folds)
+    options = o.read_options(
+        format, skip_bad, author, column, context_turns, responses, full_context, filter,
+        min_response, max_response, min_context, max_context, forbid, num_proc=num_proc,
+    )  # fmt: skip
+    passages, report = o.read_files(files, options)
+    write_parts(passages, report, options, shares, seed, output_dir, ending)
+
+
+def write_parts(
+    passages: Any,
+    report: Any,
+    options: Any,
+    shares: Mapping[str, float],
+    seed: int,
+    output_dir: Path,
+    ending: str = "jsonl",
+) -> dict[str, Any]:
+    """Write the parts with a card that says how they were made, show their sizes, return them."""
+    from rich.table import Table
+
+    from dialeval.dialogues import split as split_passages
+    from dialeval.dialogues import write_passages
+    from dialeval.dialogues.splits import dialogue_ids
+    from dialeval.hub.cards import write_dataset_card
+
+    found = split_passages(passages, shares, seed)
+    table = Table("part", "share", "dialogues", "passages", "file")
+    counts = {}
+    for name, part in found.items():
+        path = write_passages(part, output_dir / f"{name}.{ending}")
+        counts[name] = {"dialogues": len(dialogue_ids(part)), "passages": len(part)}
+        numbers = [f"{count:,}" for count in counts[name].values()]
+        table.add_row(name, f"{shares[name]:.3g}", *numbers, str(path))
+    settings = {"shares": dict(shares), "seed": seed, "options": options}
+    write_dataset_card(output_dir, report, counts, settings)
+    out.print(table)
+    return found
+
+
+def _shares(parts: str, folds: int | None) -> dict[str, float]:
+    from dialeval.dialogues import BadInput
+
+    if folds is not None:
+        if folds < 2:
+            raise BadInput(f"Cross-validation needs at least 2 folds, but got {folds}.")
+        return {f"fold-{number}": 1 / folds for number in range(folds)}
+    try:
+        return {
+            name.strip(): float(share)
+            for name, share in (part.split("=") for part in parts.split(","))
+        }
+    except ValueError:
+        remedy = "Write it like generator=0.5,evaluator=0.3,test=0.2"
+        raise BadInput(f"Cannot read the parts {parts!r}.", remedy=remedy) from None

@@ -1,0 +1,42 @@
+"""`dialeval demo`: the main job on the embedded corpus, with nothing to download."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dialeval.commands.console import out, say
+
+
+def demo(
+    output_dir: Annotated[
+        Path, typer.Option("--output-dir", "-o", help="Where pictures and parts go.")
+    ] = Path("runs/demo"),
+    seed: Annotated[int, typer.Option(help="Seed of every hash and draw.")] = 0,
+) -> None:
+    """Read, describe and split 7,168 human chats, pair them, and prove the pairs free of leaks."""
+    from dialeval.commands.data.options import read_files, read_options
+    from dialeval.commands.data.split import write_parts
+    from dialeval.dialogues import PARTS, Pairing, by_author, write_passages
+    from dialeval.dialogues.readers.chitchat import chitchat_path
+    from dialeval.dialogues.statistics import describe
+    from dialeval.protocols.leaks import find_leaks
+    from dialeval.reports.description import description_plot, description_tables
+    from dialeval.reports.leaks import leak_tables
+
+    out.rule("1  Human dialogues: read, cut into passages, described")
+    options = read_options("chitchat")
+    passages, report = read_files([str(chitchat_path())], options)
+    description = describe(passages, report)
+    out.print(description_tables(description))
+    picture = description_plot(description, output_dir / "chitchat.png")
+
+    out.rule("2  Three parts that share no dialogue: for a generator, its judge, and the test")
+    parts = write_parts(passages, report, options, PARTS, seed, output_dir / "parts")
+
+    out.rule("3  Human replies against random ones: can they be told apart without reading?")
+    pairs = Pairing("human_random", seed=seed)(parts["test"])
+    write_passages(pairs, output_dir / "human_random.jsonl")
+    found = find_leaks(by_author(pairs, "human"), by_author(pairs, "random"), seed=seed)
+    out.print(*leak_tables(found), sep="\n")
+    say(f"Everything is in [bold]{output_dir}[/]; look at [bold]{picture}[/]")

@@ -1,0 +1,158 @@
+"""From dialogues to passages: which turns are context, which are responses, which are kept."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from dialeval.dialogues.sources import BadInput
+from dialeval.dialogues.tokens import count_tokens
+from dialeval.dialogues.types import Dialogue, Passage, Reply, Turn, text_hash, text_key
+
+_NOT_SPOKEN = ("system", "tool", "developer")
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Which passages are cut from a dialogue.
+
+    Args:
+        context_turns (`int`, *optional*):
+            The context is the last so many turns. By default 2 for whole dialogues (Li et al.,
+            2017, footnote 1), and all there are where the source gives a context and replies.
+        responses (`str`, *optional*, defaults to `"every"`):
+            Every turn after the first is a response, or only the `"last"`, or `"one"` that a hash
+            of the dialogue chooses.
+        full_context (`bool`, *optional*, defaults to `False`):
+            Leave out responses that have fewer than `context_turns` turns before them, as Bruni
+            and Fernández (2017) do with sequences of three utterances.
+    """
+
+    context_turns: int | None = None
+    responses: Literal["every", "last", "one"] = "every"
+    full_context: bool = False
+
+    def __post_init__(self):
+        if self.context_turns is not None and self.context_turns < 1:
+            raise BadInput(f"A context has at least 1 turn, but got {self.context_turns}.")
+        if self.responses not in ("every", "last", "one"):
+            raise BadInput(f"Responses are every, last or one, but got {self.responses!r}.")
+
+    def __call__(self, dialogue: Dialogue) -> Iterator[Passage]:
+        if dialogue.replies:
+            return (self._from_reply(dialogue, reply) for reply in dialogue.replies)
+        return (self._at(dialogue, position) for position in self._positions(dialogue))
+
+    def _from_reply(self, dialogue: Dialogue, reply: Reply) -> Passage:
+        context = dialogue.turns[-self.context_turns :] if self.context_turns else dialogue.turns
+        extra = {**dialogue.extra, **reply.extra}
+        return Passage(
+            context=context,
+            response=reply.text,
+            author=reply.author,
+            id=reply.id or text_key(turn.text for turn in dialogue.turns),
+            dialogue_id=dialogue.id,
+            corpus=dialogue.corpus,
+            language=dialogue.language,
+            speaker=reply.speaker or next_speaker(dialogue.turns),
+            source_dialogue_id=reply.source_dialogue_id,
+            following=extra.pop("following", None),
+            extra=extra,
+        )
+
+    def _positions(self, dialogue: Dialogue) -> list[int]:
+        turns, shortest = dialogue.turns, (self.context_turns or 2) if self.full_context else 1
+        positions = [
+            at
+            for at in range(shortest, len(turns))
+            if turns[at].speaker not in _NOT_SPOKEN
+            and any(turn.speaker not in _NOT_SPOKEN for turn in self._context(turns, at))
+        ]
+        if self.responses == "last":
+            return positions[-1:]
+        if self.responses == "one" and positions:
+            return [positions[text_hash(["one", dialogue.id]) % len(positions)]]
+        return positions
+
+    def _context(self, turns: tuple[Turn, ...], at: int) -> tuple[Turn, ...]:
+        return turns[max(0, at - (self.context_turns or 2)) : at]
+
+    def _at(self, dialogue: Dialogue, at: int) -> Passage:
+        turns = dialogue.turns
+        return Passage(
+            context=self._context(turns, at),
+            response=turns[at].text,
+            author=turns[at].author,
+            id=f"{dialogue.id}#{at}",
+            dialogue_id=dialogue.id,
+            corpus=dialogue.corpus,
+            language=dialogue.language,
+            speaker=turns[at].speaker,
+            following=turns[at + 1].text if at + 1 < len(turns) else None,
+            extra=dialogue.extra,
+        )
+
+
+@dataclass(frozen=True)
+class Filters:
+    """Which passages the papers leave out. Lengths are in tokens, ends included; `None` is free.
+
+    A pair is kept or dropped whole: when one author's response to a context fails, the other
+    authors' responses to it go as well, so that no filter can tell the classes apart.
+    """
+
+    min_response: int | None = None
+    max_response: int | None = None
+    min_context: int | None = None
+    max_context: int | None = None
+    forbidden: tuple[str, ...] = ()
+
+    def __call__(self, passage: Passage) -> bool:
+        words = " ".join(turn.text for turn in passage.context)
+        return (
+            _within(passage.response, self.min_response, self.max_response)
+            and _within(words, self.min_context, self.max_context)
+            and not any(token in passage.response or token in words for token in self.forbidden)
+        )
+
+
+FILTERS = {
+    "none": Filters(),
+    "li": Filters(min_response=5),
+    "bruni": Filters(3, 25, 3, 25, forbidden=("<unk>",)),
+}
+"""Presets: `li` for training generators (Li et al., 2017, sec. 3.3), `bruni` for whole passages
+(Bruni and Fernández, 2017, sec. 2.2; we read "the context" as all its turns together)."""
+
+
+def checked(passage: Passage, needs_context: bool = True, allow_empty: bool = False) -> Passage:
+    """The passage itself, if its context and response have words in them."""
+    if needs_context and not passage.context:
+        raise BadInput("the context is empty.")
+    for number, turn in enumerate(passage.context, 1):
+        if not turn.text.strip():
+            raise BadInput(f"turn {number} of the context is empty.")
+    if not allow_empty and not passage.response.strip():
+        raise BadInput(f"the response of {passage.author!r} is empty.")
+    return passage
+
+
+def next_speaker(turns: tuple[Turn, ...]) -> str:
+    """Who speaks after these turns: whoever spoke before the last speaker."""
+    others = [turn.speaker for turn in turns if turn.speaker != turns[-1].speaker]
+    return others[-1] if others else "B" if turns and turns[-1].speaker == "A" else "A"
+
+
+def renamed(dialogue: Dialogue, author: str) -> Dialogue:
+    """The same dialogue with every response by `author`."""
+    return replace(
+        dialogue,
+        turns=tuple(replace(turn, author=author) for turn in dialogue.turns),
+        replies=tuple(replace(reply, author=author) for reply in dialogue.replies),
+    )
+
+
+def _within(text: str, low: int | None, high: int | None) -> bool:
+    if low is None and high is None:
+        return True
+    length = count_tokens(text)
+    return (low is None or length >= low) and (high is None or length <= high)

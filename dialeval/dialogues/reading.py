@@ -1,0 +1,373 @@
+"""From files to passages: parse, check, cut, filter and de-duplicate in one stream.
+
+What must be compared over the whole corpus (duplicate dialogues, duplicate ids, pairs that a
+filter breaks) is kept as 64-bit hashes, about 40 bytes a passage, and settled in a second pass
+over the Arrow file. So memory does not grow with the length of the texts.
+"""
+
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+
+from dialeval.dialogues.cutting import Cut, Filters, checked, renamed
+from dialeval.dialogues.formats import format_of, formats, is_hub_name
+from dialeval.dialogues.sources import BadInput, Source
+from dialeval.dialogues.storage import BATCH, PassageFile, Passages, encode, scratch
+from dialeval.dialogues.tokens import count_tokens
+from dialeval.dialogues.types import Dialogue, Passage, text_hash
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How files become passages.
+
+    Args:
+        format (`str`, *optional*):
+            Name of the format; guessed from the file by default.
+        skip_bad (`bool`, *optional*, defaults to `False`):
+            Leave bad records out and list them, instead of stopping at the first.
+        author (`str`, *optional*):
+            Who wrote the responses, whatever the file says.
+        columns (`dict[str, str]`, *optional*):
+            Our column names to those of a table.
+        allow_empty (`bool`, *optional*, defaults to `False`):
+            Keep responses without words: a system's silence can be the finding.
+        keep_duplicates (`bool`, *optional*, defaults to `False`):
+            Keep dialogues that stand in the corpus more than once.
+        num_proc (`int`, *optional*, defaults to 1):
+            Processes that parse. Files are shared by lines where the format allows it.
+    """
+
+    format: str | None = None
+    cut: Cut = field(default_factory=Cut)
+    filters: Filters = field(default_factory=Filters)
+    skip_bad: bool = False
+    author: str | None = None
+    columns: dict[str, str] = field(default_factory=dict)
+    allow_empty: bool = False
+    keep_duplicates: bool = False
+    num_proc: int = 1
+
+
+@dataclass
+class ReadReport:
+    """What reading found; `turns` and `tokens` are histograms over dialogues and turns."""
+
+    formats: dict[str, str] = field(default_factory=dict)
+    dialogues: int = 0
+    too_short: int = 0
+    duplicate_dialogues: int = 0
+    seen_elsewhere: int = 0
+    filtered: int = 0
+    passages: int = 0
+    units: int = 0
+    whole: bool = False
+    turns: Counter = field(default_factory=Counter)
+    tokens: Counter = field(default_factory=Counter)
+    problems: list[BadInput] = field(default_factory=list)
+
+    def observe(self, dialogue: Dialogue) -> None:
+        """Count a dialogue and its turns."""
+        self.dialogues += 1
+        self.too_short += not dialogue.replies and len(dialogue.turns) < 2
+        self.units += dialogue.extra.get("units", 0)
+        self.turns[len(dialogue.turns)] += 1
+        self.tokens.update(count_tokens(turn.text) for turn in dialogue.turns)
+
+    def add(self, other: "ReadReport") -> None:
+        """Take in another share of the same reading."""
+        for name in ("dialogues", "too_short", "units"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.turns.update(other.turns)
+        self.tokens.update(other.tokens)
+        self.problems += other.problems
+
+
+@dataclass
+class _Columns:
+    """Hashes that stand beside the rows until the whole corpus has been seen."""
+
+    dialogue: array = field(default_factory=lambda: array("Q"))  # which record or dialogue id
+    content: array = field(default_factory=lambda: array("Q"))  # the words of that dialogue
+    pair: array = field(default_factory=lambda: array("Q"))  # dialogue id and context
+    key: array = field(default_factory=lambda: array("Q"))  # id and author; 0 where not given
+    line: array = field(default_factory=lambda: array("Q"))
+    kept: array = field(default_factory=lambda: array("B"))  # passed the filters
+
+    def append(
+        self, passage: Passage, dialogue: Dialogue, record: str, options: ReadOptions, line: int
+    ) -> None:
+        """Take a passage in, before it is known what else the corpus holds."""
+        words = [turn.text for turn in dialogue.turns]
+        if dialogue.replies:
+            given = any(reply.id == passage.id for reply in dialogue.replies)
+            content = text_hash([passage.author, passage.response, *words])
+            group = dialogue.id if given else f"{dialogue.id}-{record}"
+        else:
+            content = text_hash(words)
+            given = not dialogue.id.endswith(f"{content:016x}")
+            group = record
+        self.dialogue.append(text_hash([group]))
+        self.content.append(content)
+        self.pair.append(text_hash([passage.dialogue_id, *(t.text for t in passage.context)]))
+        self.key.append(text_hash([passage.id, passage.author]) if given else 0)
+        self.line.append(line)
+        self.kept.append(options.filters(passage))
+
+    def extend(self, other: "_Columns") -> None:
+        for name in self.__dataclass_fields__:
+            getattr(self, name).extend(getattr(other, name))
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return np.asarray(getattr(self, name))
+
+
+@dataclass(frozen=True)
+class _Task:
+    """One process's share: a source, or bytes of it."""
+
+    path: str
+    format: str
+    options: ReadOptions
+    folder: Path
+    span: tuple[int, int] | None = None
+    first_line: int = 1
+
+    def source(self) -> Source:
+        options = self.options
+        return Source(
+            Path(self.path), options.skip_bad, options.columns, self.span, self.first_line
+        )
+
+
+def read_dialogues(path: Path | str, format: str | None = None, **options) -> Iterator[Dialogue]:
+    """The dialogues of a file one by one, as its reader gives them.
+
+    Example:
+        >>> from pathlib import Path
+        >>> _ = Path("talk.txt").write_text("hi __eou__ hello __eou__")
+        >>> [len(dialogue.turns) for dialogue in read_dialogues("talk.txt")]
+        [2]
+    """
+    return format_of(Path(path), format).read(Source(Path(path), **options))
+
+
+def read_passages(paths: Path | str | Sequence[Path | str], **settings) -> Passages:
+    """Passages of one or more files; see [`ReadOptions`] for the settings."""
+    return read(paths, ReadOptions(**settings))[0]
+
+
+def read(
+    paths: Path | str | Sequence[Path | str],
+    options: ReadOptions | None = None,
+    against: Sequence[Path | str] = (),
+    progress: Callable[[int], Any] = lambda _: None,
+) -> tuple[Passages, ReadReport]:
+    """Passages of one or more files, and what was found on the way.
+
+    Args:
+        against (`Sequence[Path | str]`, *optional*):
+            Files of other splits. Dialogues that stand there verbatim are left out here.
+        progress (`Callable[[int], Any]`, *optional*):
+            Told how many passages there are so far.
+    """
+    options = options or ReadOptions()
+    paths = [paths] if isinstance(paths, (str, Path)) else list(paths)
+    tasks = [task for path in paths for task in _tasks(str(path), options)]
+    report, columns, files = ReadReport(), _Columns(), []
+    report.formats = {task.path: task.format for task in tasks}
+    report.whole = any(formats()[name].whole for name in report.formats.values())
+    for file, part, found in _run(tasks, options.num_proc, progress):
+        files.append(file)
+        columns.extend(part)
+        report.add(found)
+    elsewhere = _contents(against, options)
+    keep = _settle(columns, report, options, elsewhere, _Places(tasks, files))
+    passages = _rewrite(files, keep)
+    report.passages = len(passages)
+    return passages, report
+
+
+def _tasks(path: str, options: ReadOptions) -> Iterator[_Task]:
+    if options.format and not is_hub_name(path) and not Path(path).exists():
+        format_of(Path(path))  # says that the file is missing
+    format = format_of(Path(path), options.format)
+    if options.num_proc <= 1 or not format.by_line or path.endswith(".gz"):
+        yield _Task(path, format.name, options, scratch())
+        return
+    for span, first_line in _spans(Path(path), options.num_proc):
+        yield _Task(path, format.name, options, scratch(), span, first_line)
+
+
+def _spans(path: Path, parts: int) -> Iterator[tuple[tuple[int, int], int]]:
+    """Byte ranges that end at line ends, each with the number of its first line."""
+    size, start, first_line = path.stat().st_size, 0, 1
+    with path.open("rb") as file:
+        if file.read(64).lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"["):
+            parts = 1  # one JSON array, not lines
+        for part in range(1, parts + 1):
+            file.seek(max(start, size * part // parts - 1))
+            file.readline()
+            end = size if part == parts else file.tell()
+            if end > start:
+                yield (start, end), first_line
+                first_line += _count_lines(file, start, end)
+            start = end
+
+
+def _count_lines(file: BinaryIO, start: int, end: int) -> int:
+    file.seek(start)
+    lines = 0
+    while start < end:
+        block = file.read(min(1 << 20, end - start))
+        lines += block.count(b"\n")
+        start += len(block)
+    return lines
+
+
+_Part = tuple[PassageFile, _Columns, ReadReport]
+
+
+def _run(tasks: list[_Task], num_proc: int, progress: Callable[[int], Any]) -> Iterator[_Part]:
+    if num_proc <= 1 or len(tasks) <= 1:
+        done = 0
+        for task in tasks:
+            yield (part := _read_task(task, lambda rows, done=done: progress(done + rows)))
+            done += part[0].rows
+        return
+    with ProcessPoolExecutor(min(num_proc, len(tasks))) as pool:
+        done = 0
+        for part in pool.map(_read_task, tasks):
+            progress(done := done + part[0].rows)
+            yield part
+
+
+def _read_task(task: _Task, progress: Callable[[int], Any] = lambda _: None) -> _Part:
+    source, format, options = task.source(), formats()[task.format], task.options
+    report, columns = ReadReport(), _Columns()
+    with PassageFile(folder=task.folder) as file:
+        waiting: list[Passage] = []
+        for number, dialogue in enumerate(format.read(source)):
+            record = f"{task.path}-{task.span}-{number}"
+            if options.author:
+                dialogue = renamed(dialogue, options.author)
+            report.observe(dialogue)
+            with source.current():
+                for passage in list(options.cut(dialogue)):
+                    checked(passage, format.needs_context, options.allow_empty)
+                    waiting.append(passage)
+                    line = source.place.get("line") or 0
+                    columns.append(passage, dialogue, record, options, line)
+            if len(waiting) >= BATCH:
+                file.write(encode(waiting))
+                waiting.clear()
+                progress(file.rows)
+        if waiting:
+            file.write(encode(waiting))
+        progress(file.rows)
+    report.problems = source.problems
+    return file, columns, report
+
+
+def _contents(paths: Sequence[Path | str], options: ReadOptions) -> np.ndarray:
+    """Hashes of the dialogues in other files."""
+    columns = _Columns()
+    for task in (task for path in paths for task in _tasks(str(path), options)):
+        file, part, _ = _read_task(task)
+        file.path.unlink()
+        columns.extend(part)
+    return _dialogue_contents(columns)[0]
+
+
+def _dialogue_contents(columns: _Columns) -> tuple[np.ndarray, np.ndarray]:
+    """One hash per dialogue over all its passages, and each passage's dialogue."""
+    dialogues, inverse = np.unique(columns["dialogue"], return_inverse=True)
+    contents = np.zeros(len(dialogues), dtype=np.uint64)
+    np.add.at(contents, inverse, columns["content"])  # wraps around: a hash of the set
+    return contents, inverse
+
+
+def _settle(
+    columns: _Columns,
+    report: ReadReport,
+    options: ReadOptions,
+    elsewhere: np.ndarray,
+    places: "_Places",
+) -> np.ndarray:
+    """Which rows stay, now that all of them are known."""
+    contents, inverse = _dialogue_contents(columns)
+    seen = np.isin(contents, elsewhere)
+    repeated = np.zeros_like(seen) if options.keep_duplicates else _repeated(contents, inverse)
+    report.seen_elsewhere = int(seen.sum())
+    report.duplicate_dialogues = int((repeated & ~seen).sum())
+    keep = ~(seen | repeated)[inverse]
+    _drop_repeated_keys(keep, columns["key"], columns["line"], report, options, places)
+    broken = np.unique(columns["pair"][keep & (columns["kept"] == 0)])
+    filtered = keep & np.isin(columns["pair"], broken)
+    report.filtered = int(filtered.sum())
+    return keep & ~filtered
+
+
+def _repeated(contents: np.ndarray, inverse: np.ndarray) -> np.ndarray:
+    """Dialogues whose words stood in an earlier one."""
+    first_row = np.full(len(contents), len(inverse))
+    np.minimum.at(first_row, inverse, np.arange(len(inverse)))
+    order = np.argsort(first_row, kind="stable")
+    repeated = np.ones(len(contents), dtype=bool)
+    repeated[order[np.unique(contents[order], return_index=True)[1]]] = False
+    return repeated
+
+
+def _drop_repeated_keys(
+    keep: np.ndarray,
+    keys: np.ndarray,
+    lines: np.ndarray,
+    report: ReadReport,
+    options: ReadOptions,
+    places: "_Places",
+) -> None:
+    rows = np.flatnonzero(keep & (keys != 0))
+    rows = rows[np.argsort(keys[rows], kind="stable")]
+    again = np.flatnonzero(keys[rows][1:] == keys[rows][:-1]) + 1
+    for at in sorted(again, key=lambda at: rows[at]):
+        row, first = rows[at], rows[at - 1]
+        error = BadInput(
+            f"the id and author of this record stood already at line {lines[first]}.",
+            places.path(row),
+            int(lines[row]) or None,
+            "Give each response of an author its own id, or leave repeats out with --skip-bad.",
+        )
+        if not options.skip_bad:
+            raise error
+        report.problems.append(error)
+    keep[rows[again]] = False
+
+
+class _Places:
+    """Which file a row came from."""
+
+    def __init__(self, tasks: list[_Task], files: list[PassageFile]):
+        self.tasks = tasks
+        self.ends = np.cumsum([file.rows for file in files])
+
+    def path(self, row: int) -> str:
+        return self.tasks[int(np.searchsorted(self.ends, row, side="right"))].path
+
+
+def _rewrite(files: list[PassageFile], keep: np.ndarray) -> Passages:
+    """The kept rows of several files in one; the files go."""
+    with PassageFile() as output:
+        start = 0
+        for file in files:
+            for batch in file.batches():
+                output.write(batch.filter(pa.array(keep[start : start + batch.num_rows])))
+                start += batch.num_rows
+            file.path.unlink()
+    return output.dataset()

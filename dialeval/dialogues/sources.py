@@ -1,0 +1,186 @@
+"""Input files: their lines, and one clear error for each thing that can be wrong with them."""
+
+import codecs
+import gzip
+import io
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+_BOMS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+
+
+class BadInput(ValueError):
+    """Input that cannot be used: says where, what was expected, and what to do.
+
+    Args:
+        message (`str`):
+            What was expected and what was found, as a sentence.
+        path (`Path` or `str`, *optional*):
+            The file.
+        line (`int`, *optional*):
+            Line in the file, from 1.
+        remedy (`str`, *optional*):
+            What to do about it, as a sentence.
+    """
+
+    def __init__(self, message: str, path="", line: int | None = None, remedy: str = ""):
+        self.message, self.path, self.line, self.remedy = message, str(path), line, remedy
+        place = f"{path}:{line}: " if line else f"{path}: " if str(path) else ""
+        super().__init__(" ".join(filter(None, (place + message, remedy))))
+
+    def __reduce__(self):
+        return type(self), (self.message, self.path, self.line, self.remedy)
+
+
+@dataclass
+class Source:
+    """One input file, and what to do with its bad records.
+
+    Args:
+        skip_bad (`bool`, *optional*, defaults to `False`):
+            Collect errors in `problems` and go on, instead of raising the first.
+        columns (`dict[str, str]`, *optional*):
+            Names of our columns to their names in a table.
+        span (`tuple[int, int]`, *optional*):
+            Bytes of the file to read, for readers that share a file; both ends at line starts.
+        first_line (`int`, *optional*, defaults to 1):
+            Number of the line at the start of `span`.
+    """
+
+    path: Path
+    skip_bad: bool = False
+    columns: dict[str, str] = field(default_factory=dict)
+    span: tuple[int, int] | None = None
+    first_line: int = 1
+    problems: list[BadInput] = field(default_factory=list)
+    place: dict[str, Any] = field(default_factory=dict)  # file and line of the current record
+
+    def __post_init__(self):
+        self.path = Path(self.path)
+
+    def inside(self, path: Path) -> "Source":
+        """A file of a folder, with the same treatment of bad records."""
+        return Source(path, self.skip_bad, self.columns, problems=self.problems, place=self.place)
+
+    def open(self) -> BinaryIO:
+        """The bytes, unpacked where the name ends with `.gz`."""
+        if self.path.suffix == ".gz":
+            return io.BufferedReader(gzip.open(self.path))
+        return self.path.open("rb")
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """Numbered lines without their ends; a byte order mark and CR are dropped."""
+        with self.open() as file:
+            if self.span:
+                file.seek(self.span[0])
+            for number, raw in enumerate(self._raw_lines(file), self.first_line):
+                if number == 1:
+                    raw = self._without_bom(raw)
+                try:
+                    line = self._decode(raw.rstrip(b"\r\n"), number)
+                except BadInput as error:
+                    self.report(error)
+                else:
+                    yield number, line
+
+    def _raw_lines(self, file: BinaryIO) -> Iterator[bytes]:
+        left = self.span[1] - self.span[0] if self.span else None
+        for raw in file:
+            if left is not None:
+                if left <= 0:
+                    return
+                left -= len(raw)
+            yield raw
+
+    def _without_bom(self, raw: bytes) -> bytes:
+        for bom, encoding in _BOMS.items():
+            if raw.startswith(bom):
+                raise BadInput(
+                    f"expected UTF-8 text, found {encoding.upper()}.",
+                    self.path,
+                    1,
+                    f"Convert it: iconv -f {encoding} -t utf-8 {self.path.name} > utf8.txt",
+                )
+        return raw.removeprefix(codecs.BOM_UTF8)
+
+    def _decode(self, raw: bytes, number: int) -> str:
+        try:
+            return raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise BadInput(
+                f"expected UTF-8, found byte 0x{raw[error.start]:02x} at column {error.start + 1}.",
+                self.path,
+                number,
+                f"Convert the file (iconv -f latin1 -t utf-8 {self.path.name} > utf8.txt), "
+                "or leave such lines out with --skip-bad.",
+            ) from None
+
+    def filled_lines(self) -> Iterator[tuple[int, str]]:
+        """Numbered lines that hold more than white space."""
+        return ((number, line) for number, line in self.lines() if line.strip())
+
+    def text(self) -> str:
+        """The whole file."""
+        return "\n".join(line for _, line in self.lines())
+
+    def json_records(self) -> Iterator[tuple[int, Any]]:
+        """Numbered values of a JSON-lines file, or of one JSON array over the whole file."""
+        for number, line in self.filled_lines():
+            if number == self.first_line == 1 and line.lstrip().startswith("["):
+                yield from enumerate(self.json(), 1)
+                return
+            try:
+                value = self._parse(line, number)
+            except BadInput as error:
+                self.report(error)
+            else:
+                yield number, value
+
+    def json(self) -> Any:
+        """The value of a file that is one JSON document."""
+        return self._parse(self.text(), None)
+
+    def _parse(self, text: str, number: int | None) -> Any:
+        try:
+            return json.loads(text)
+        except json.JSONDecodeError as error:
+            raise BadInput(
+                f"expected JSON, but {error.msg.lower()} at column {error.colno}.",
+                self.path,
+                number or error.lineno,
+                "Mend the line, or leave such lines out with --skip-bad.",
+            ) from None
+
+    @contextmanager
+    def record(self, line: int | None = None):
+        """Give an error inside its place; when bad records are skipped, remember it and go on."""
+        self.place.update(path=self.path, line=line)
+        try:
+            yield
+        except BadInput as error:
+            if not error.path:
+                remedy = error.remedy or "Mend it, or leave such records out with --skip-bad."
+                error = BadInput(error.message, self.path, line, remedy)
+            self.report(error)
+
+    @contextmanager
+    def current(self):
+        """Give an error inside the place of the record that the reader is at."""
+        place = Source(self.place.get("path", self.path), self.skip_bad, problems=self.problems)
+        with place.record(self.place.get("line")):
+            yield
+
+    def report(self, error: BadInput) -> None:
+        """Raise an error, or remember it when bad records are skipped."""
+        if not self.skip_bad:
+            raise error from None
+        self.problems.append(error)

@@ -1,0 +1,158 @@
+"""Splits and folds by dialogue, from a hash: adding data never moves an example."""
+
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dialeval.dialogues.sources import BadInput
+from dialeval.dialogues.storage import PassageFile, Passages, batches
+from dialeval.dialogues.types import text_hash
+
+PARTS = {"generator": 0.5, "evaluator": 0.3, "test": 0.2}
+"""Three disjoint parts: the generator and its judge never learn from the same dialogue, and both
+are measured on dialogues new to them (Kannan and Vinyals, 2016, sec. 3.1)."""
+
+
+class SeenDialogues(UserWarning):
+    """A system was trained on dialogues that it is evaluated on."""
+
+
+def position(dialogue_id: str, seed: int = 0) -> float:
+    """Where a dialogue stands in `[0, 1)`, the same on every machine and whatever else there is.
+
+    Example:
+        >>> 0 <= position("d1") < 1, position("d1") == position("d1"), position("d1", seed=1)
+        (True, True, 0.41144441722598096)
+    """
+    return text_hash([str(seed), dialogue_id]) / 2**64
+
+
+def part_of(dialogue_id: str, parts: Mapping[str, float] = PARTS, seed: int = 0) -> str:
+    """Name of the part that a dialogue falls into."""
+    return list(parts)[int(_part_numbers(np.array([position(dialogue_id, seed)]), parts)[0])]
+
+
+def split(
+    passages: Passages, parts: Mapping[str, float] = PARTS, seed: int = 0
+) -> dict[str, Passages]:
+    """Passages in disjoint parts by dialogue.
+
+    Args:
+        parts (`Mapping[str, float]`, *optional*):
+            Share of the dialogues for each name; the shares sum to 1.
+    """
+    numbers = _part_numbers(_positions(passages, seed), parts)
+    return {name: select(passages, numbers == number) for number, name in enumerate(parts)}
+
+
+def folds(passages: Passages, k: int = 5, seed: int = 0) -> np.ndarray:
+    """Number of the fold of each passage, from 0; all passages of a dialogue share one."""
+    if k < 2:
+        raise BadInput(f"Cross-validation needs at least 2 folds, but got {k}.")
+    return (_positions(passages, seed) * k).astype(np.int64)
+
+
+def select(passages: Passages, rows: np.ndarray) -> Passages:
+    """Some rows, by a mask, copied in a stream to a table of their own."""
+    with PassageFile(passages.features) as file:
+        start = 0
+        for batch in batches(passages):
+            file.write(batch.filter(pa.array(rows[start : start + batch.num_rows])))
+            start += batch.num_rows
+    return file.dataset()
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """What two sets of passages share: ids of dialogues, and passages word for word.
+
+    True when dialogues are shared. Some passages are said by everybody (3 % of DailyDialog's test
+    part stands in its training part), so only more than a tenth of them means a shared source.
+    """
+
+    dialogue_ids: frozenset[str]
+    passages: int
+    of: int
+
+    def __bool__(self) -> bool:
+        return bool(self.dialogue_ids) or self.passages > 0.1 * self.of
+
+
+def overlap(evaluation: Passages, training: Passages) -> Overlap:
+    """What of an evaluation set stands in a training set.
+
+    The dialogues that random replies were taken from count as well.
+    """
+    seen = np.unique(_passage_hashes(training))
+    shared = dialogue_ids(evaluation) & dialogue_ids(training)
+    again = int(np.isin(_passage_hashes(evaluation), seen).sum())
+    return Overlap(frozenset(shared), again, len(evaluation))
+
+
+def warn_if_seen(evaluation: Passages, training: Passages, system: str = "the generator") -> None:
+    """Warn when a system was trained on dialogues that it is evaluated on."""
+    found = overlap(evaluation, training)
+    if found:
+        warnings.warn(
+            f"{system} was trained on {len(found.dialogue_ids)} dialogue(s) of the evaluation, and "
+            f"{found.passages} of its {found.of} passages stand in the training data word for "
+            "word. Split by dialogue first: dialeval data split",
+            SeenDialogues,
+            stacklevel=2,
+        )
+
+
+def dialogue_ids(passages: Passages) -> set[str]:
+    """All dialogues that passages come from: their own, and those of borrowed replies."""
+    found: set[str] = set()
+    for batch in batches(passages):
+        for name in ("dialogue_id", "source_dialogue_id"):
+            found.update(pc.unique(batch[name]).to_pylist())
+    return found - {None, ""}
+
+
+def row_hashes(passages: Passages, columns: Iterable[str]) -> np.ndarray:
+    """A 64-bit number for the texts in some columns of each row."""
+    columns = list(columns)
+    found = np.empty(len(passages), dtype=np.uint64)
+    start = 0
+    for batch in batches(passages):
+        for row in zip(*(_texts(batch[name]) for name in columns), strict=True):
+            found[start] = text_hash(row)
+            start += 1
+    return found
+
+
+def _texts(column: pa.Array) -> list[str]:
+    if pa.types.is_string(column.type):
+        return ["" if text is None else text for text in column.to_pylist()]
+    return ["\x1e".join(turn["text"] for turn in turns) for turns in column.to_pylist()]
+
+
+def _passage_hashes(passages: Passages) -> np.ndarray:
+    return row_hashes(passages, ("context", "response"))
+
+
+def _positions(passages: Passages, seed: int) -> np.ndarray:
+    found = np.empty(len(passages))
+    start = 0
+    for batch in batches(passages):
+        ids = batch["dialogue_id"].dictionary_encode()  # each id is hashed once a batch
+        each = np.array([position(name, seed) for name in ids.dictionary.to_pylist()])
+        found[start : start + batch.num_rows] = each[ids.indices.to_numpy()]
+        start += batch.num_rows
+    return found
+
+
+def _part_numbers(positions: np.ndarray, parts: Mapping[str, float]) -> np.ndarray:
+    shares = np.array(list(parts.values()), dtype=float)
+    if (shares < 0).any() or abs(shares.sum() - 1) > 1e-6:
+        raise BadInput(
+            f"The shares of the parts must sum to 1, but {dict(parts)} sums to {shares.sum():g}."
+        )
+    ends = np.cumsum(shares)[:-1]
+    return np.searchsorted(ends, positions, side="right")

@@ -1,0 +1,239 @@
+"""Passages at rest: an Arrow table of fixed columns, memory-mapped, written a batch at a time."""
+
+import atexit
+import csv
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from itertools import count, islice
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.parquet as parquet
+from datasets import Dataset, Features, List, Value
+
+from dialeval.dialogues.sources import BadInput
+from dialeval.dialogues.types import Passage, Turn
+
+Passages = Dataset
+"""Passages are a `datasets.Dataset` with the columns of [`FEATURES`]."""
+
+FEATURES = Features(
+    {
+        "id": Value("string"),
+        "dialogue_id": Value("string"),
+        "corpus": Value("string"),
+        "language": Value("string"),
+        "context": List({"speaker": Value("string"), "text": Value("string")}),
+        "response": Value("string"),
+        "speaker": Value("string"),
+        "author": Value("string"),
+        "source_dialogue_id": Value("string"),
+        "following": Value("string"),
+        "extra": Value("string"),  # unknown columns as a JSON object: the schema stays fixed
+    }
+)
+
+BATCH = 5_000
+_numbers = count()
+
+
+def to_passages(passages: Iterable[Passage]) -> Passages:
+    """Store passages on disk and map them into memory."""
+    with PassageFile() as file:
+        for batch in chunks(passages, BATCH):
+            file.write(encode(batch))
+    return file.dataset()
+
+
+def iterate(passages: Passages) -> Iterator[Passage]:
+    """The passages one by one, decoded a batch at a time."""
+    for batch in batches(passages):
+        yield from decode(batch)
+
+
+def batches(passages: Passages, size: int = BATCH) -> Iterator[pa.RecordBatch]:
+    """The table in record batches of at most `size` rows, whatever was selected from it."""
+    table = passages.with_format("arrow")
+    for start in range(0, len(passages), size):
+        yield table[start : start + size].combine_chunks().to_batches()[0]
+
+
+def chunks(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
+    """Lists of at most `size` items."""
+    items = iter(items)
+    while chunk := list(islice(items, size)):
+        yield chunk
+
+
+def encode(passages: Iterable[Passage]) -> pa.RecordBatch:
+    """Passages as rows."""
+    rows = [
+        {
+            "id": passage.id,
+            "dialogue_id": passage.dialogue_id,
+            "corpus": passage.corpus,
+            "language": passage.language,
+            "context": [{"speaker": turn.speaker, "text": turn.text} for turn in passage.context],
+            "response": passage.response,
+            "speaker": passage.speaker,
+            "author": passage.author,
+            "source_dialogue_id": passage.source_dialogue_id,
+            "following": passage.following,
+            "extra": _dump(dict(passage.extra)) if passage.extra else None,
+        }
+        for passage in passages
+    ]
+    return pa.RecordBatch.from_pylist(rows, schema=FEATURES.arrow_schema)
+
+
+def decode(batch: pa.RecordBatch) -> Iterator[Passage]:
+    """Rows as passages."""
+    for row in batch.select(list(FEATURES)).to_pylist():
+        row["context"] = tuple(Turn(turn["speaker"], turn["text"]) for turn in row["context"])
+        row["extra"] = json.loads(row["extra"]) if row["extra"] else {}
+        yield Passage(**row)
+
+
+class PassageFile:
+    """An Arrow file that grows by batches and ends as a memory-mapped dataset."""
+
+    def __init__(self, features: Features = FEATURES, folder: Path | None = None):
+        self.features = features
+        self.path = (folder or scratch()) / f"{os.getpid()}-{next(_numbers)}.arrow"
+        self.rows = 0
+
+    def __enter__(self) -> "PassageFile":
+        self._writer = pa.ipc.new_stream(str(self.path), self.features.arrow_schema)
+        return self
+
+    def __exit__(self, *_) -> None:
+        self._writer.close()
+        self._writer = None  # so that another process can hand the file over
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Append rows."""
+        self._writer.write_batch(batch.cast(self.features.arrow_schema))
+        self.rows += batch.num_rows
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """What was written, read back without mapping it, so that it does not stay in memory."""
+        with pa.OSFile(str(self.path)) as file, pa.ipc.open_stream(file) as stream:
+            yield from stream
+
+    def dataset(self) -> Dataset:
+        """What was written, mapped into memory; the file goes when the process ends."""
+        if not self.rows:
+            return Dataset.from_dict({name: [] for name in self.features}, features=self.features)
+        return Dataset.from_file(str(self.path))
+
+
+@cache
+def scratch() -> Path:
+    """This process's folder for tables; it goes when the process ends."""
+    owner, path = os.getpid(), Path(tempfile.mkdtemp(prefix="dialeval-"))
+    atexit.register(lambda: os.getpid() == owner and shutil.rmtree(path, ignore_errors=True))
+    return path
+
+
+@contextmanager
+def whole_file(path: Path | str, mode: str = "w") -> Iterator[IO]:
+    """A file that appears under its name only when it is complete."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    text = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
+    try:
+        with partial.open(mode, **text) as file:
+            yield file
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def write_passages(passages: Passages, path: Path | str) -> Path:
+    """Write passages as JSON lines, CSV, TSV or Parquet, by the name's ending."""
+    path = Path(path)
+    if path.is_dir():
+        remedy = f"Name a file in it, for example {path / 'passages.jsonl'}"
+        raise BadInput("expected a file name, found a directory.", path, remedy=remedy)
+    write, mode = _writer(path)
+    with whole_file(path, mode) as file:
+        write(passages, file)
+    return path
+
+
+def flat_record(passage: Passage) -> dict[str, Any]:
+    """A passage in the JSON-lines schema: extra columns beside ours, empty ones left out."""
+    ours = {
+        "id": passage.id,
+        "dialogue_id": passage.dialogue_id,
+        "corpus": passage.corpus,
+        "language": passage.language,
+        "context": [{"role": turn.speaker, "content": turn.text} for turn in passage.context],
+        "response": passage.response,
+        "speaker": passage.speaker,
+        "author": passage.author,
+        "source_dialogue_id": passage.source_dialogue_id,
+        "following": passage.following,
+    }
+    filled = {name: value for name, value in ours.items() if value not in (None, "")}
+    return {**filled, "response": passage.response, **passage.extra}
+
+
+def _write_jsonl(passages: Passages, file: IO) -> None:
+    for record in _records(passages):
+        file.write(_dump(record) + "\n")
+
+
+def _write_parquet(passages: Passages, file: IO) -> None:
+    with parquet.ParquetWriter(file, passages.features.arrow_schema) as writer:
+        for batch in batches(passages):
+            writer.write_batch(batch.cast(passages.features.arrow_schema))
+
+
+def _delimited(delimiter: str) -> Callable[[Passages, IO], None]:
+    def write(passages: Passages, file: IO) -> None:
+        names = dict.fromkeys(name for record in _records(passages) for name in record)
+        table = csv.DictWriter(file, list(names), delimiter=delimiter, lineterminator="\n")
+        table.writeheader()
+        for record in _records(passages):
+            table.writerow(
+                {key: v if isinstance(v, str) else _dump(v) for key, v in record.items()}
+            )
+
+    return write
+
+
+def _records(passages: Passages) -> Iterator[dict[str, Any]]:
+    """Rows in the JSON-lines schema, with the columns that pairing or scoring added."""
+    added = [name for name in passages.column_names if name not in FEATURES]
+    for batch in batches(passages):
+        beside = batch.select(added).to_pylist() if added else [{}] * batch.num_rows
+        for passage, more in zip(decode(batch), beside, strict=True):
+            yield {**flat_record(passage), **more}
+
+
+def _writer(path: Path) -> tuple[Callable[[Passages, IO], None], str]:
+    writers = {
+        ".jsonl": (_write_jsonl, "w"),
+        ".csv": (_delimited(","), "w"),
+        ".tsv": (_delimited("\t"), "w"),
+        ".parquet": (_write_parquet, "wb"),
+    }
+    if path.suffix.lower() not in writers:
+        raise BadInput(
+            f"cannot tell what to write from the ending {path.suffix!r}.",
+            path,
+            remedy=f"End the name with one of {', '.join(writers)}.",
+        )
+    return writers[path.suffix.lower()]
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

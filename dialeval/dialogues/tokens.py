@@ -1,0 +1,32 @@
+"""Counting words without a model: what the papers' length filters mean by a token."""
+
+import re
+
+# A word with its apostrophes, a run of one punctuation mark, or one Chinese, Japanese or Korean
+# character: scripts without spaces would otherwise count a whole sentence as one token.
+_TOKEN = re.compile(
+    r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]"
+    r"|<[^<>\s]+>"
+    r"|[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+(?:['’][^\W\d_]+)*"
+    r"|([^\w\s]|_)\1*"
+)
+
+
+def tokens(text: str) -> list[str]:
+    """Words and punctuation marks of a text.
+
+    Example:
+        >>> tokens("Don't go , <unk>...")
+        ["Don't", 'go', ',', '<unk>', '...']
+    """
+    return [match[0] for match in _TOKEN.finditer(text)]
+
+
+def count_tokens(text: str) -> int:
+    """Number of words and punctuation marks.
+
+    Example:
+        >>> count_tokens("see you at noon!")
+        5
+    """
+    return sum(1 for _ in _TOKEN.finditer(text))

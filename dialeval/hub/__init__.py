@@ -1,0 +1,1 @@
+"""Room 11. The Hub: cards, pushing and pulling."""

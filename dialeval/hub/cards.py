@@ -1,0 +1,74 @@
+"""Cards: what was measured, said in Markdown from the templates in `dialeval.cards`."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+
+from dialeval._version import __version__
+
+
+def templates() -> list[str]:
+    """Names of the card templates of this installation."""
+    return sorted(
+        entry.name.removesuffix(".md.jinja")
+        for entry in files("dialeval.cards").iterdir()
+        if entry.name.endswith(".md.jinja")
+    )
+
+
+def render_card(name: str, **values: Any) -> str:
+    """A card from a template; a value that the template needs and nobody gave is an error."""
+    if name not in templates():
+        raise ValueError(f"Unknown card {name!r}. Choose one of {', '.join(templates())}.")
+    source = files("dialeval.cards").joinpath(f"{name}.md.jinja").read_text(encoding="utf-8")
+    # Cards are Markdown that the Hub turns into HTML: what users wrote must not become tags.
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.from_string(source).render(version=__version__, **values)
+
+
+def write_dataset_card(
+    folder: Path, report: Any, counts: Mapping[str, Mapping[str, int]], settings: Mapping[str, Any]
+) -> Path:
+    """Write `README.md` and `manifest.json` beside the parts of a corpus."""
+    options = {
+        key: value for key, value in asdict(settings["options"]).items() if key != "num_proc"
+    }
+    manifest = {
+        "dialeval": __version__,
+        "signature": split_signature(settings["shares"], settings["seed"], options),
+        "sources": {Path(path).name: name for path, name in report.formats.items()},
+        "dialogues": report.dialogues,
+        "duplicate_dialogues": report.duplicate_dialogues,
+        "filtered": report.filtered,
+        "skipped": len(report.problems),
+        "parts": {name: dict(numbers) for name, numbers in counts.items()},
+        "shares": dict(settings["shares"]),
+        "seed": settings["seed"],
+        "options": options,
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "manifest.json").write_text(
+        json.dumps(manifest, ensure_ascii=False, indent=2) + "\n", encoding="utf-8"
+    )
+    card = folder / "README.md"
+    card.write_text(render_card("dataset", **manifest), encoding="utf-8")
+    return card
+
+
+def split_signature(shares: Mapping[str, float], seed: int, options: Mapping[str, Any]) -> str:
+    """How parts were made, in one line.
+
+    Example:
+        >>> split_signature({"a": 0.5, "b": 0.5}, 0, {"cut": {"context_turns": None}})
+        'split|parts:a=0.5,b=0.5|ctx:2|seed:0|v:0.1.0'
+    """
+    parts = ",".join(f"{name}={share:g}" for name, share in shares.items())
+    turns = options["cut"]["context_turns"] or 2
+    return f"split|parts:{parts}|ctx:{turns}|seed:{seed}|v:{__version__}"

@@ -1,0 +1,1 @@
+"""Room 10. Reports: what people read: tables, plots, HTML, JSON."""
