@@ -113,6 +113,8 @@ def format_of(path: Path, name: str | None = None) -> Format:
         if name not in known:
             raise BadInput(f"Unknown format {name!r}.", remedy=f"Choose one of {', '.join(known)}.")
         return known[name]
+    if not path.exists() and is_hub_name(path):
+        return known["hub"]
     if not path.exists():
         raise BadInput("no such file.", path, remedy=_similar_names(path))
     head = Head(path)

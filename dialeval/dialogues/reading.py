@@ -9,7 +9,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from dialeval.dialogues.cutting import Cut, Filters, checked, renamed
 from dialeval.dialogues.formats import format_of, formats, is_hub_name
+from dialeval.dialogues.readers.chitchat import chitchat_path
 from dialeval.dialogues.sources import BadInput, Source
 from dialeval.dialogues.storage import BATCH, PassageFile, Passages, encode, scratch
 from dialeval.dialogues.tokens import count_tokens
@@ -37,6 +38,8 @@ class ReadOptions:
             Who wrote the responses, whatever the file says.
         columns (`dict[str, str]`, *optional*):
             Our column names to those of a table.
+        turn_separator (`str`, *optional*):
+            What stands between the turns where a table holds a context in one cell.
         allow_empty (`bool`, *optional*, defaults to `False`):
             Keep responses without words: a system's silence can be the finding.
         keep_duplicates (`bool`, *optional*, defaults to `False`):
@@ -51,6 +54,7 @@ class ReadOptions:
     skip_bad: bool = False
     author: str | None = None
     columns: dict[str, str] = field(default_factory=dict)
+    turn_separator: str | None = None
     allow_empty: bool = False
     keep_duplicates: bool = False
     num_proc: int = 1
@@ -77,7 +81,7 @@ class ReadReport:
         """Count a dialogue and its turns."""
         self.dialogues += 1
         self.too_short += not dialogue.replies and len(dialogue.turns) < 2
-        self.units += dialogue.extra.get("units", 0)
+        self.units += dialogue.units
         self.turns[len(dialogue.turns)] += 1
         self.tokens.update(count_tokens(turn.text) for turn in dialogue.turns)
 
@@ -108,7 +112,8 @@ class _Columns:
         words = [turn.text for turn in dialogue.turns]
         if dialogue.replies:
             given = any(reply.id == passage.id for reply in dialogue.replies)
-            content = text_hash([passage.author, passage.response, *words])
+            facts = map(str, passage.extra.items())  # two ratings of one pair are two records
+            content = text_hash([passage.author, passage.response, *words, *facts])
             group = dialogue.id if given else f"{dialogue.id}-{record}"
         else:
             content = text_hash(words)
@@ -143,7 +148,12 @@ class _Task:
     def source(self) -> Source:
         options = self.options
         return Source(
-            Path(self.path), options.skip_bad, options.columns, self.span, self.first_line
+            Path(self.path),
+            options.skip_bad,
+            options.columns,
+            options.turn_separator,
+            self.span,
+            self.first_line,
         )
 
 
@@ -183,7 +193,10 @@ def read(
     tasks = [task for path in paths for task in _tasks(str(path), options)]
     report, columns, files = ReadReport(), _Columns(), []
     report.formats = {task.path: task.format for task in tasks}
-    report.whole = any(formats()[name].whole for name in report.formats.values())
+    read_formats = [formats()[name] for name in report.formats.values()]
+    report.whole = any(format.whole for format in read_formats)
+    if not all(format.needs_context for format in read_formats):
+        options = replace(options, keep_duplicates=True)  # no context, nothing to tell by
     for file, part, found in _run(tasks, options.num_proc, progress):
         files.append(file)
         columns.extend(part)
@@ -196,6 +209,8 @@ def read(
 
 
 def _tasks(path: str, options: ReadOptions) -> Iterator[_Task]:
+    if path == "chitchat" and not Path(path).exists():
+        path = str(chitchat_path())  # the embedded corpus, by its name
     if options.format and not is_hub_name(path) and not Path(path).exists():
         format_of(Path(path))  # says that the file is missing
     format = format_of(Path(path), options.format)
@@ -259,12 +274,15 @@ def _read_task(task: _Task, progress: Callable[[int], Any] = lambda _: None) -> 
             if options.author:
                 dialogue = renamed(dialogue, options.author)
             report.observe(dialogue)
-            with source.current():
-                for passage in list(options.cut(dialogue)):
+            line = source.place.get("line") or 0
+            for passage in options.cut(dialogue):
+                try:
                     checked(passage, format.needs_context, options.allow_empty)
-                    waiting.append(passage)
-                    line = source.place.get("line") or 0
-                    columns.append(passage, dialogue, record, options, line)
+                except BadInput as error:
+                    source.report(error)
+                    continue
+                waiting.append(passage)
+                columns.append(passage, dialogue, record, options, line)
             if len(waiting) >= BATCH:
                 file.write(encode(waiting))
                 waiting.clear()

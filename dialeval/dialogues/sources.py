@@ -4,6 +4,7 @@ import codecs
 import gzip
 import io
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,6 +17,9 @@ _BOMS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
+
+
+_SEPARATORS = re.compile(r"[,\s]*")
 
 
 class BadInput(ValueError):
@@ -50,6 +54,8 @@ class Source:
             Collect errors in `problems` and go on, instead of raising the first.
         columns (`dict[str, str]`, *optional*):
             Names of our columns to their names in a table.
+        turn_separator (`str`, *optional*):
+            What stands between the turns of a context in one cell of a table.
         span (`tuple[int, int]`, *optional*):
             Bytes of the file to read, for readers that share a file; both ends at line starts.
         first_line (`int`, *optional*, defaults to 1):
@@ -59,6 +65,7 @@ class Source:
     path: Path
     skip_bad: bool = False
     columns: dict[str, str] = field(default_factory=dict)
+    turn_separator: str | None = None
     span: tuple[int, int] | None = None
     first_line: int = 1
     problems: list[BadInput] = field(default_factory=list)
@@ -69,7 +76,8 @@ class Source:
 
     def inside(self, path: Path) -> "Source":
         """A file of a folder, with the same treatment of bad records."""
-        return Source(path, self.skip_bad, self.columns, problems=self.problems, place=self.place)
+        shared = {"problems": self.problems, "place": self.place}
+        return Source(path, self.skip_bad, self.columns, self.turn_separator, **shared)
 
     def open(self) -> BinaryIO:
         """The bytes, unpacked where the name ends with `.gz`."""
@@ -136,7 +144,7 @@ class Source:
         """Numbered values of a JSON-lines file, or of one JSON array over the whole file."""
         for number, line in self.filled_lines():
             if number == self.first_line == 1 and line.lstrip().startswith("["):
-                yield from enumerate(self.json(), 1)
+                yield from self._array_items(self.text())
                 return
             try:
                 value = self._parse(line, number)
@@ -144,6 +152,19 @@ class Source:
                 self.report(error)
             else:
                 yield number, value
+
+    def _array_items(self, text: str) -> Iterator[tuple[int, Any]]:
+        """The items of a JSON array, each with the number of the line it starts on."""
+        self._parse(text, None)  # says where the array is broken, if it is
+        decoder, at, line = json.JSONDecoder(), text.index("[") + 1, 1
+        counted = 0
+        while True:
+            at = _SEPARATORS.match(text, at).end()
+            if text[at] == "]":
+                return
+            line, counted = line + text.count("\n", counted, at), at
+            value, at = decoder.raw_decode(text, at)
+            yield line, value
 
     def json(self) -> Any:
         """The value of a file that is one JSON document."""
@@ -153,12 +174,11 @@ class Source:
         try:
             return json.loads(text)
         except json.JSONDecodeError as error:
-            raise BadInput(
-                f"expected JSON, but {error.msg.lower()} at column {error.colno}.",
-                self.path,
-                number or error.lineno,
-                "Mend the line, or leave such lines out with --skip-bad.",
-            ) from None
+            problem, line = f"{error.msg.lower()} at column {error.colno}", error.lineno
+        except (ValueError, RecursionError) as error:  # a huge number, or too deep a nesting
+            problem, line = str(error), None
+        remedy = "Mend the line, or leave such lines out with --skip-bad."
+        raise BadInput(f"expected JSON, but {problem}.", self.path, number or line, remedy)
 
     @contextmanager
     def record(self, line: int | None = None):
@@ -167,20 +187,14 @@ class Source:
         try:
             yield
         except BadInput as error:
-            if not error.path:
-                remedy = error.remedy or "Mend it, or leave such records out with --skip-bad."
-                error = BadInput(error.message, self.path, line, remedy)
             self.report(error)
 
-    @contextmanager
-    def current(self):
-        """Give an error inside the place of the record that the reader is at."""
-        place = Source(self.place.get("path", self.path), self.skip_bad, problems=self.problems)
-        with place.record(self.place.get("line")):
-            yield
-
     def report(self, error: BadInput) -> None:
-        """Raise an error, or remember it when bad records are skipped."""
+        """Raise an error at the current record, or remember it when bad records are skipped."""
+        if not error.path:
+            remedy = error.remedy or "Mend it, or leave such records out with --skip-bad."
+            path, line = self.place.get("path", self.path), self.place.get("line")
+            error = BadInput(error.message, path, line, remedy)
         if not self.skip_bad:
             raise error from None
         self.problems.append(error)

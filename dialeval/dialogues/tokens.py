@@ -2,13 +2,14 @@
 
 import re
 
-# A word with its apostrophes, a run of one punctuation mark, or one Chinese, Japanese or Korean
-# character: scripts without spaces would otherwise count a whole sentence as one token.
+# A word with its apostrophes, a marker such as <unk>, a run of one punctuation mark, or one
+# Chinese, Japanese or Korean character: scripts without spaces would otherwise count a whole
+# sentence as one token.
 _TOKEN = re.compile(
     r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]"
     r"|<[^<>\s]+>"
     r"|[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+(?:['’][^\W\d_]+)*"
-    r"|([^\w\s]|_)\1*"
+    r"|\.+|!+|\?+|,+|-+|_+|\*+|[^\w\s]"
 )
 
 
@@ -19,7 +20,7 @@ def tokens(text: str) -> list[str]:
         >>> tokens("Don't go , <unk>...")
         ["Don't", 'go', ',', '<unk>', '...']
     """
-    return [match[0] for match in _TOKEN.finditer(text)]
+    return _TOKEN.findall(text)
 
 
 def count_tokens(text: str) -> int:
@@ -29,4 +30,4 @@ def count_tokens(text: str) -> int:
         >>> count_tokens("see you at noon!")
         5
     """
-    return sum(1 for _ in _TOKEN.finditer(text))
+    return len(_TOKEN.findall(text))

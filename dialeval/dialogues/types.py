@@ -54,6 +54,8 @@ class Dialogue:
         replies (`tuple[Reply, ...]`, *optional*):
             Given when the source is already cut: the turns are then a context, and only the
             replies are responses to judge.
+        units (`int`, *optional*, defaults to 0):
+            How many messages of the source were merged into the turns, where it was so.
     """
 
     turns: tuple[Turn, ...]
@@ -61,6 +63,7 @@ class Dialogue:
     corpus: str = ""
     language: str | None = None
     replies: tuple[Reply, ...] = ()
+    units: int = 0
     extra: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
 
     def __post_init__(self):

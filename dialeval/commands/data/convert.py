@@ -21,6 +21,7 @@ def convert(
     skip_bad: o.SkipBad = False,
     author: o.Author = None,
     column: o.Column = None,
+    turn_separator: o.Separator = None,
     context_turns: o.ContextTurns = None,
     responses: o.Responses = "every",
     full_context: o.FullContext = False,
@@ -38,8 +39,8 @@ def convert(
     from dialeval.dialogues import BadInput, authors, by_author, write_passages
 
     options = o.read_options(
-        format, skip_bad, author, column, context_turns, responses, full_context, filter,
-        min_response, max_response, min_context, max_context, forbid,
+        format, skip_bad, author, column, turn_separator, context_turns, responses, full_context,
+        filter, min_response, max_response, min_context, max_context, forbid,
         keep_duplicates=keep_duplicates, num_proc=num_proc,
     )  # fmt: skip
     passages, report = o.read_files(files, options, against)

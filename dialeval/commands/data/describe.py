@@ -16,6 +16,7 @@ def describe(
     skip_bad: o.SkipBad = False,
     author: o.Author = None,
     column: o.Column = None,
+    turn_separator: o.Separator = None,
     against: o.Against = None,
     num_proc: o.NumProc = 1,
     png: Annotated[
@@ -28,7 +29,9 @@ def describe(
     from dialeval.dialogues.statistics import describe as description_of
     from dialeval.reports.description import description_plot, description_tables
 
-    options = o.read_options(format, skip_bad, author, column, allow_empty=True, num_proc=num_proc)
+    options = o.read_options(
+        format, skip_bad, author, column, turn_separator, allow_empty=True, num_proc=num_proc
+    )
     description = description_of(*o.read_files(files, options, against))
     if as_json:
         print(json.dumps(description.to_dict(), ensure_ascii=False, indent=2))

@@ -25,6 +25,10 @@ Column = Annotated[
     list[str] | None,
     typer.Option(help="Where a table calls a column otherwise: response=reply. Repeatable."),
 ]
+Separator = Annotated[
+    str | None,
+    typer.Option(help="What stands between turns where a table has the context in one cell."),
+]
 ContextTurns = Annotated[
     int | None,
     typer.Option("--context-turns", "-k", help="Turns of context; 2 for whole dialogues."),
@@ -59,6 +63,7 @@ def read_options(
     skip_bad: bool = False,
     author: str | None = None,
     column: list[str] | None = None,
+    turn_separator: str | None = None,
     context_turns: int | None = None,
     responses: str = "every",
     full_context: bool = False,
@@ -92,6 +97,7 @@ def read_options(
         skip_bad=skip_bad,
         author=author,
         columns=_columns(column or []),
+        turn_separator=turn_separator,
         **rest,
     )
 

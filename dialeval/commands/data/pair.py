@@ -39,6 +39,7 @@ def pair(
     format: o.Format = None,
     skip_bad: o.SkipBad = False,
     column: o.Column = None,
+    turn_separator: o.Separator = None,
     context_turns: o.ContextTurns = None,
     filter: o.Filter = "none",
     num_proc: o.NumProc = 1,
@@ -48,8 +49,9 @@ def pair(
 
     pairing = Pairing(scenario, not unpaired, random, match_length, seed)
     options = o.read_options(
-        format, skip_bad, None, column, context_turns, filter=filter, num_proc=num_proc
-    )
+        format, skip_bad, None, column, turn_separator, context_turns, filter=filter,
+        num_proc=num_proc,
+    )  # fmt: skip
     passages, _ = o.read_files(files, options)
     other = o.read_files([machine], options)[0] if machine else None
     if system:

@@ -27,6 +27,7 @@ def split(
     skip_bad: o.SkipBad = False,
     author: o.Author = None,
     column: o.Column = None,
+    turn_separator: o.Separator = None,
     context_turns: o.ContextTurns = None,
     responses: o.Responses = "every",
     full_context: o.FullContext = False,
@@ -41,8 +42,8 @@ def split(
     """Split a corpus by dialogue, from a hash, so that adding data never moves an example."""
     shares = _shares(parts, folds)
     options = o.read_options(
-        format, skip_bad, author, column, context_turns, responses, full_context, filter,
-        min_response, max_response, min_context, max_context, forbid, num_proc=num_proc,
+        format, skip_bad, author, column, turn_separator, context_turns, responses, full_context,
+        filter, min_response, max_response, min_context, max_context, forbid, num_proc=num_proc,
     )  # fmt: skip
     passages, report = o.read_files(files, options)
     write_parts(passages, report, options, shares, seed, output_dir, ending)

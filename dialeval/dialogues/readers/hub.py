@@ -19,7 +19,7 @@ def read_hub(source: Source) -> Iterator[Dialogue]:
     name, _, split = str(source.path).removeprefix("hub:").partition(":")
     for number, record in enumerate(_rows(name, split), 1):
         with source.record(number):
-            yield table_record(record, source.columns)
+            yield table_record(record, source)
 
 
 def _rows(name: str, split: str):

@@ -18,7 +18,7 @@ OWN_COLUMNS = (
 @reader(
     "passages",
     example='{"id": "d1-2", "dialogue_id": "d1", "context": ["hi", "hello"], "response": "bye"}',
-    recognise=lambda head: {"context", "response"} <= head.keys and "positive" not in head.first,
+    recognise=lambda head: {"context", "response"} <= head.keys,
     by_line=True,
     whole=False,
 )
@@ -26,14 +26,16 @@ def read_passages_jsonl(source: Source) -> Iterator[Dialogue]:
     """dialeval's own JSON lines: a context, a response, and who wrote it."""
     for number, record in source.json_records():
         with source.record(number):
-            yield passage_record(record, source.columns)
+            yield passage_record(record, source)
 
 
 @reader(
     "chat",
     example='{"messages": [{"role": "user", "content": "hi"}, '
     '{"role": "assistant", "content": "hello"}]}',
-    recognise=lambda head: bool({"messages", "conversations"} & head.keys),
+    recognise=lambda head: bool(
+        {"messages", "conversations"} & head.keys and {"role", "from"} & head.keys
+    ),
     by_line=True,
 )
 def read_chat(source: Source) -> Iterator[Dialogue]:
@@ -85,17 +87,18 @@ def read_parquet(source: Source) -> Iterator[Dialogue]:
         for record in batch.to_pylist():
             row += 1
             with source.record(row):
-                yield table_record(record, source.columns)
+                yield table_record(record, source)
 
 
-def table_record(record: Mapping[str, Any], columns: Mapping[str, str]) -> Dialogue:
+def table_record(record: Mapping[str, Any], source: Source) -> Dialogue:
     """A row of a table that holds either a context and a response, or chat messages."""
-    is_chat = "response" not in columns and {"messages", "conversations"} & set(record)
-    return chat_record(record) if is_chat else passage_record(record, columns)
+    is_chat = "response" not in source.columns and {"messages", "conversations"} & set(record)
+    return chat_record(record) if is_chat else passage_record(record, source)
 
 
-def passage_record(record: Any, columns: Mapping[str, str]) -> Dialogue:
+def passage_record(record: Any, source: Source) -> Dialogue:
     """A context with its one reply, from a mapping with our column names or mapped ones."""
+    columns = source.columns
     if not isinstance(record, Mapping):
         raise BadInput(f"expected an object with a context and a response, found {record!r:.60}.")
     ours = {name: record.get(columns.get(name, name)) for name in OWN_COLUMNS}
@@ -117,7 +120,7 @@ def passage_record(record: Any, columns: Mapping[str, str]) -> Dialogue:
         extra=extra | ({"following": ours["following"]} if ours["following"] else {}),
     )
     return Dialogue(
-        turns=_context(ours["context"]),
+        turns=_context(ours["context"], source.turn_separator),
         id=_text(ours["dialogue_id"]) or reply.id,
         corpus=_text(ours["corpus"]),
         language=_text(ours["language"]) or None,
@@ -159,9 +162,9 @@ def _message(message: Any, machine: str) -> Turn:
     return Turn(role, text, machine if role in ("assistant", "gpt", "bot") else "human")
 
 
-def _context(value: Any) -> tuple[Turn, ...]:
+def _context(value: Any, separator: str | None) -> tuple[Turn, ...]:
     if isinstance(value, str):
-        value = _parsed_list(value)
+        value = value.split(separator) if separator else _parsed_list(value)
     if not isinstance(value, (list, tuple)):
         raise BadInput(f"expected a list of turns as context, found {value!r:.60}.")
     speakers = alternate("" for _ in value)
@@ -202,9 +205,7 @@ def _read_delimited(source: Source, delimiter: str) -> Iterator[Dialogue]:
         with source.record(rows.line_num):
             if None in row:
                 raise BadInput(f"expected {len(rows.fieldnames)} cells, found more.")
-            yield table_record(
-                {k: v for k, v in row.items() if v not in (None, "")}, source.columns
-            )
+            yield table_record({k: v for k, v in row.items() if v not in (None, "")}, source)
 
 
 def _has_header(head: Head, delimiter: str) -> bool:

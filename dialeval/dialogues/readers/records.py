@@ -1,0 +1,114 @@
+"""What readers share: checked fields of records, blocks of lines, and names for many replies."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from dialeval.dialogues.sources import BadInput, Source
+from dialeval.dialogues.types import Reply
+
+
+def as_object(value: Any, what: str) -> Mapping[str, Any]:
+    """The value, if it is a JSON object."""
+    if not isinstance(value, Mapping):
+        raise BadInput(f"expected {what} as a JSON object, found {value!r:.60}.")
+    return value
+
+
+def as_text(value: Any, what: str) -> str:
+    """The value, if it is a text."""
+    if not isinstance(value, str):
+        raise BadInput(f"expected a text as {what}, found {value!r:.60}.")
+    return value
+
+
+def as_list(value: Any, what: str) -> list[Any]:
+    """The value, if it is a list."""
+    if not isinstance(value, list):
+        raise BadInput(f"expected a list as {what}, found {value!r:.60}.")
+    return value
+
+
+def document(source: Source, kind: type, what: str) -> Any:
+    """The value of a file that is one JSON document, if it is of a kind."""
+    value = source.json()
+    if not isinstance(value, kind):
+        raise BadInput(f"expected {what} in the file, found {value!r:.60}.", source.path)
+    return value
+
+
+def text_field(record: Mapping[str, Any], name: str) -> str:
+    """The text under a name."""
+    return as_text(_field(record, name), repr(name))
+
+
+def key_field(record: Mapping[str, Any], name: str) -> str:
+    """The key under a name, which may be written as a text or as a whole number."""
+    value = _field(record, name)
+    if isinstance(value, bool) or not isinstance(value, (str, int)):
+        raise BadInput(f"expected a text or a whole number as {name!r}, found {value!r:.60}.")
+    return str(value)
+
+
+def list_field(record: Mapping[str, Any], name: str) -> list[Any]:
+    """The list under a name."""
+    return as_list(_field(record, name), repr(name))
+
+
+def texts_field(record: Mapping[str, Any], name: str) -> list[str]:
+    """The list of texts under a name."""
+    return [as_text(item, f"item of {name!r}") for item in list_field(record, name)]
+
+
+def _field(record: Mapping[str, Any], name: str) -> Any:
+    if name not in record:
+        raise BadInput(f"no {name!r} here, only {', '.join(map(repr, record)) or 'nothing'}.")
+    return record[name]
+
+
+def filled(texts: Iterable[str], what: str = "turn") -> list[str]:
+    """The texts without white space around them, if there are any and each has words."""
+    stripped = [text.strip() for text in texts]
+    if not stripped:
+        raise BadInput(f"expected at least one {what}, found none.")
+    if "" in stripped:
+        raise BadInput(f"{what} {stripped.index('') + 1} is empty.")
+    return stripped
+
+
+def cells_of(line: str, count: int) -> list[str]:
+    """The tab-separated cells of a line, if there are so many; quotes mean nothing."""
+    cells = line.split("\t")
+    if len(cells) != count:
+        raise BadInput(f"expected {count} tab-separated cells, found {len(cells)}.")
+    return cells
+
+
+def blocks(source: Source, ends: Callable[[str], bool]) -> Iterator[list[tuple[int, str]]]:
+    """Runs of numbered lines between the lines that end a block."""
+    for is_end, lines in groupby(source.lines(), key=lambda item: ends(item[1])):
+        if not is_end:
+            yield list(lines)
+
+
+def is_blank(line: str) -> bool:
+    """Whether a line holds nothing but white space."""
+    return not line.strip()
+
+
+def replies_by(author: str, texts: Iterable[str], id: str = "") -> Iterator[Reply]:
+    """Several replies of one kind to one question; empty ones after the first are left out.
+
+    Example:
+        >>> [reply.author for reply in replies_by("human", ["yes", "", "no"], "q1")]
+        ['human', 'human_3']
+    """
+    for number, text in enumerate(texts, 1):
+        if number == 1 or text.strip():
+            yield Reply(author if number == 1 else f"{author}_{number}", text.strip(), id)
+
+
+def stem(path: Path) -> str:
+    """Name of a file without its suffixes `.txt` and `.gz`."""
+    return Path(path.name.removesuffix(".gz")).stem

@@ -1,0 +1,70 @@
+"""Passages at rest: round trips, and files that appear whole or not at all."""
+
+import pytest
+
+from dialeval.dialogues import (
+    FEATURES,
+    BadInput,
+    Passage,
+    Turn,
+    iterate,
+    read_passages,
+    to_passages,
+    whole_file,
+    write_passages,
+)
+
+PASSAGES = [
+    Passage(
+        context=(Turn("A", 'he said "no", then\nleft'), Turn("B", "[really]\t?")),
+        response="ça va — 你好 😀",
+        author="bot, the 2nd",
+        id=f"p{number}",
+        dialogue_id="d",
+        corpus="c",
+        language="fr",
+        speaker="A",
+        source_dialogue_id="other",
+        following="and then?",
+        extra={"rating": "3.5"},
+    )
+    for number in range(3)
+] + [Passage((Turn("A", "hi"),), "hello", id="q", dialogue_id="q", speaker="B")]
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "csv", "tsv", "parquet"])
+def test_every_format_gives_back_what_was_written(ending, tmp_path):
+    path = write_passages(to_passages(PASSAGES), tmp_path / f"passages.{ending}")
+    assert list(iterate(read_passages(path))) == PASSAGES
+
+
+def test_the_schema_is_fixed_and_the_table_is_mapped_from_disk():
+    passages = to_passages(PASSAGES)
+    assert passages.features == FEATURES
+    assert passages.cache_files
+
+
+def test_no_passages_are_a_table_too():
+    empty = to_passages([])
+    assert empty.features == FEATURES and list(iterate(empty)) == []
+
+
+def test_a_file_appears_only_when_it_is_complete(tmp_path):
+    path = tmp_path / "out.txt"
+    path.write_text("old")
+    with pytest.raises(RuntimeError), whole_file(path) as file:
+        file.write("half of the ne")
+        raise RuntimeError
+    assert path.read_text() == "old"
+    assert [each.name for each in tmp_path.iterdir()] == ["out.txt"]
+
+
+def test_unknown_endings_and_folders_are_refused(tmp_path):
+    with pytest.raises(BadInput, match=r"ending '.xlsx'.*one of .jsonl, .csv, .tsv, .parquet"):
+        write_passages(to_passages(PASSAGES), tmp_path / "out.xlsx")
+    with pytest.raises(BadInput, match="found a directory"):
+        write_passages(to_passages(PASSAGES), tmp_path)
+
+
+def test_selected_rows_can_be_iterated():
+    assert [passage.id for passage in iterate(to_passages(PASSAGES).select([3, 0]))] == ["q", "p0"]
