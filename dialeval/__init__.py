@@ -11,7 +11,7 @@ _ROOMS = {
         "read_passages", "split", "to_passages", "warn_if_seen", "write_passages",
     ),
     "metrics": ("available", "load"),
-    "protocols": ("find_leaks",),
+    "protocols.leaks": ("find_leaks",),
 }  # fmt: skip
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 

@@ -42,7 +42,7 @@ def in_a_folder_of_its_own(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def talk(dialogues: int = 40, turns: int = 6) -> list[Passage]:
+def talk(dialogues: int = 60, turns: int = 6) -> list[Passage]:
     """Invented passages: every utterance is distinct and says where it stands."""
     return [
         Passage(

@@ -102,7 +102,7 @@ class _Columns:
     content: array = field(default_factory=lambda: array("Q"))  # the words of that dialogue
     pair: array = field(default_factory=lambda: array("Q"))  # dialogue id and context
     key: array = field(default_factory=lambda: array("Q"))  # id and author; 0 where not given
-    line: array = field(default_factory=lambda: array("Q"))
+    line: array = field(default_factory=lambda: array("I"))
     kept: array = field(default_factory=lambda: array("B"))  # passed the filters
 
     def append(
@@ -129,6 +129,7 @@ class _Columns:
     def extend(self, other: "_Columns") -> None:
         for name in self.__dataclass_fields__:
             getattr(self, name).extend(getattr(other, name))
+            delattr(other, name)  # so that the two never stand side by side
 
     def __getitem__(self, name: str) -> np.ndarray:
         return np.asarray(getattr(self, name))

@@ -59,9 +59,20 @@ def iterate(passages: Passages) -> Iterator[Passage]:
 
 def batches(passages: Passages, size: int = BATCH) -> Iterator[pa.RecordBatch]:
     """The table in record batches of at most `size` rows, whatever was selected from it."""
+    if passages._indices is None and getattr(passages.data, "replays", None) == []:
+        # The file as it was written: read it, since mapped pages would stay resident.
+        yield from _read_stream(passages.cache_files[0]["filename"], size)
+        return
     table = passages.with_format("arrow")
     for start in range(0, len(passages), size):
         yield table[start : start + size].combine_chunks().to_batches()[0]
+
+
+def _read_stream(path: Path | str, size: int = BATCH) -> Iterator[pa.RecordBatch]:
+    with pa.OSFile(str(path)) as file, pa.ipc.open_stream(file) as stream:
+        for batch in stream:
+            for start in range(0, batch.num_rows, size):
+                yield batch.slice(start, size)
 
 
 def chunks(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
@@ -122,9 +133,8 @@ class PassageFile:
         self.rows += batch.num_rows
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """What was written, read back without mapping it, so that it does not stay in memory."""
-        with pa.OSFile(str(self.path)) as file, pa.ipc.open_stream(file) as stream:
-            yield from stream
+        """What was written, read back a batch at a time."""
+        return _read_stream(self.path)
 
     def dataset(self) -> Dataset:
         """What was written, mapped into memory; the file goes when the process ends."""

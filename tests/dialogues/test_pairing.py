@@ -119,7 +119,7 @@ def test_a_system_is_joined_by_id_and_else_by_context(human, machine):
 def test_a_system_that_answers_less_is_compared_on_what_it_answers(human, machine, caplog):
     pairs = Pairing()(human, machine.select(range(50)))
     assert len(pairs) == 100
-    assert "150 of one only are left out" in caplog.text
+    assert "250 of one only are left out" in caplog.text
 
 
 def test_the_next_utterance_is_what_followed(human):
