@@ -370,13 +370,9 @@ def _machine(passages: Passages, machine: Passages | None) -> Passages:
 
 
 def _join(human: Passages, machine: Passages) -> tuple[_Side, _Side]:
-    """The rows of two authors that answer the same question: by id, or else by context."""
-    for columns in (["id"], ["context"]):
-        keys = [_occurrences(row_hashes(table, columns)) for table in (human, machine)]
-        _, ones, zeros = np.intersect1d(*keys, return_indices=True)
-        if len(ones):
-            break
-    else:
+    """The rows of two authors that answer the same question."""
+    ones, zeros = partners(human, machine)
+    if not len(ones):
         raise BadInput("The system answers none of the human contexts.", remedy=_MORE)
     left_out = max(len(human), len(machine)) - len(ones)
     if left_out:
@@ -384,20 +380,45 @@ def _join(human: Passages, machine: Passages) -> tuple[_Side, _Side]:
             "%d contexts are answered by both authors; %d of one only are left out.",
             len(ones), left_out,
         )  # fmt: skip
-    order = np.argsort(ones)
     author = None if authors(machine).keys() != {"human"} else "machine"
-    return _Side(human, rows=ones[order]), _Side(machine, author, rows=zeros[order])
+    return _Side(human, rows=ones), _Side(machine, author, rows=zeros)
+
+
+def partners(one: Passages, other: Passages) -> tuple[np.ndarray, np.ndarray]:
+    """Row numbers of two authors' answers to the same questions, in the order of the first.
+
+    They are matched by id, and what is left by the words of the context; the k-th answer to a
+    question goes with the other's k-th.
+    """
+    left, right = _match(*(row_hashes(each, ["id"]) for each in (one, other)))
+    lone = np.setdiff1d(np.arange(len(one)), left), np.setdiff1d(np.arange(len(other)), right)
+    if all(map(len, lone)):
+        contexts = (row_hashes(one, ["context"])[lone[0]], row_hashes(other, ["context"])[lone[1]])
+        more_left, more_right = _match(*contexts)
+        left = np.concatenate([left, lone[0][more_left]])
+        right = np.concatenate([right, lone[1][more_right]])
+    order = np.argsort(left)
+    return left[order], right[order]
+
+
+_EMPTY = np.uint64(text_hash([""]))
+
+
+def _match(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Positions of equal keys; the key of the empty text matches nothing."""
+    rows = [np.flatnonzero(keys != _EMPTY) for keys in (first, second)]
+    keys = [_occurrences(first[rows[0]]), _occurrences(second[rows[1]])]
+    _, left, right = np.intersect1d(*keys, assume_unique=True, return_indices=True)
+    return rows[0][left], rows[1][right]
 
 
 def _occurrences(keys: np.ndarray) -> np.ndarray:
-    """Distinct numbers for equal keys: the k-th one of each side goes with the other's k-th."""
+    """Keys made distinct by how often they stood before."""
     order = np.argsort(keys, kind="stable")
-    sorted_ = keys[order]
-    starts = np.flatnonzero(np.r_[True, sorted_[1:] != sorted_[:-1]])
-    runs = np.arange(len(keys)) - np.repeat(starts, np.diff(np.r_[starts, len(keys)]))
-    found = np.empty_like(keys)
-    found[order] = sorted_ + runs.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    return found
+    ordered = keys[order]
+    before = np.empty(len(keys), dtype=np.uint64)
+    before[order] = np.arange(len(keys)) - np.searchsorted(ordered, ordered)
+    return keys + before * np.uint64(0x9E3779B97F4A7C15)  # wraps around: a hash of both
 
 
 def _next(human: Passages) -> tuple[_Side, _Side]:

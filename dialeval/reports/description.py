@@ -102,10 +102,11 @@ def description_plot(description: Any, path: Path | str) -> Path:
 
     figure = Figure(figsize=(11, 4), layout="constrained")
     turns, lengths = figure.subplots(1, 2)
-    histogram = description.turn_histogram
-    turns.bar(list(histogram), list(histogram.values()), color=_COLOURS[0])
-    turns.set(xlabel="turns", ylabel="dialogues" if description.whole else "contexts")
-    turns.set_title(f"{description.dialogues:,} dialogues, {description.turn_tokens.n:,} turns")
+    unit = "dialogue" if description.whole else "context"
+    width, bars = _bars(description.turn_histogram)
+    turns.bar(list(bars), list(bars.values()), width=0.9 * width, align="edge", color=_COLOURS[0])
+    turns.set(xlabel=f"turns a {unit} (longest 1 % not shown)", ylabel=f"{unit}s")
+    turns.set_title(f"{description.dialogues:,} {unit}s, {description.turn_tokens.n:,} turns")
     limit = max((_limit(author.lengths) for author in description.authors), default=1)
     for colour, author in zip(_COLOURS, description.authors, strict=False):
         share = [author.lengths.get(length, 0) / author.responses for length in range(limit + 1)]
@@ -120,6 +121,17 @@ def description_plot(description: Any, path: Path | str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=120, format="png")
     return path
+
+
+def _bars(histogram: dict[int, int], most: int = 40) -> tuple[int, dict[int, int]]:
+    """Counts in at most so many bins of one width, without the long tail."""
+    limit = _limit(histogram) if histogram else 1
+    width = max(1, -(-limit // most))
+    bars: dict[int, int] = {}
+    for value, count in histogram.items():
+        if value <= limit:
+            bars[value // width * width] = bars.get(value // width * width, 0) + count
+    return width, bars
 
 
 def _limit(lengths: dict[int, int]) -> int:

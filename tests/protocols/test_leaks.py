@@ -11,9 +11,20 @@ import pytest
 from rich.console import Console
 
 from dialeval._version import __version__
-from dialeval.dialogues import BadInput, Passage, Turn, count_tokens, to_passages
+from dialeval.dialogues import (
+    BadInput,
+    Pairing,
+    Passage,
+    Turn,
+    by_author,
+    count_tokens,
+    to_passages,
+)
+from dialeval.dialogues.splits import position
 from dialeval.dialogues.surface import CONTENT_TRAITS, FORMAT_TRAITS, Normaliser, normalise_passages
-from dialeval.protocols.leaks import _Rows, _scores, find_leaks, remedy_for
+from dialeval.protocols.leaks import find_leaks, remedy_for
+from dialeval.protocols.leaks.features import _scores
+from dialeval.protocols.leaks.rows import Rows
 from dialeval.reports.leaks import leak_tables, verdict
 
 WORDS = (
@@ -234,8 +245,22 @@ def test_half_of_the_dialogues_are_held_out_and_the_seed_moves_them():
     human, system = sentences(1_000, 1), sentences(1_000, 2)
     reports = [compare(human, system, seed=seed) for seed in (0, 0, 1)]
     assert reports[0] == reports[1]
-    assert reports[0].content != reports[2].content
+    means = [[leak.human for leak in report.content] for report in reports]
+    assert means[0] == means[1] != means[2]
     assert all(abs(report.test_dialogues - 500) < 80 for report in reports)
+
+
+def test_a_part_made_by_data_split_with_the_same_seed_still_has_two_halves():
+    part = [f"d{number}" for number in range(500) if position(f"d{number}", seed=0) < 0.5]
+    sides = [
+        to_passages(
+            Passage((), text, id=name, dialogue_id=name)
+            for name, text in zip(part, sentences(len(part), seed), strict=True)
+        )
+        for seed in (1, 2)
+    ]
+    report = find_leaks(*sides, seed=0)
+    assert min(report.train_dialogues, report.test_dialogues) > len(part) / 3
 
 
 def test_the_order_of_the_files_does_not_matter():
@@ -291,7 +316,7 @@ def test_a_response_is_not_a_repeat_of_itself():
 
 
 def test_words_are_scored_by_other_dialogues_than_their_own():
-    rows = _Rows(
+    rows = Rows(
         human=np.arange(4),
         system=np.arange(4),
         paired=True,
@@ -543,3 +568,21 @@ def test_systems_of_dstc7_leak_content(shared, system, least):
     report = find_leaks(dstc7(shared, "Human"), dstc7(shared, system))
     assert {"vocabulary", "length in characters"} <= significant(report.content)
     assert named(report, "vocabulary").accuracy > least
+
+
+def test_replies_borrowed_across_the_halves_do_not_tell():
+    """Each word belongs to one dialogue, so a borrowed reply is recognised wherever it was seen."""
+    human = to_passages(
+        Passage((Turn("A", f"question {n}"),), f"w{n} x{n} y{n}", id=f"{n}#{t}", dialogue_id=f"{n}")
+        for n in range(400)
+        for t in range(3)
+    )
+    pairs = Pairing("human_random")(human)
+    report = find_leaks(by_author(pairs, "human"), by_author(pairs, "random"))
+    assert not significant(report.format + report.content)
+    assert report.system_left_out > 100
+    careless = pairs.remove_columns("source_dialogue_id").add_column(
+        "source_dialogue_id", [None] * len(pairs), feature=pairs.features["source_dialogue_id"]
+    )
+    report = find_leaks(by_author(careless, "human"), by_author(careless, "random"))
+    assert "vocabulary" in significant(report.content)  # the trap is real

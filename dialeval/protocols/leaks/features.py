@@ -1,0 +1,202 @@
+"""Traits as columns of numbers, and how to speak of a rule about them."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from dialeval.dialogues.surface import CONTENT_TRAITS, FORMAT_TRAITS, Trait
+from dialeval.dialogues.types import text_hash
+from dialeval.protocols.leaks.measures import Table
+from dialeval.protocols.leaks.rows import Rows
+
+SHORTEST = 5  # tokens; shorter responses are terse, not cut off
+_EMPTY = np.uint64(text_hash([""]))
+_LISTED = 200  # categories that are looked through to put a rule into words
+_MARKED = ((0, "start marker", "it starts with"), (1, "end marker", "it ends with"))
+_MARKER_REMEDY = "remove markers from both sides"
+_CUT_REMEDY = "cut both sides to the same number of tokens"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Which values are taken for human: intervals between cuts, each closed on the right."""
+
+    cuts: np.ndarray
+    human: np.ndarray  # one more than cuts
+
+    def __call__(self, values: np.ndarray) -> np.ndarray:
+        return self.human[np.searchsorted(self.cuts, values)]
+
+    def __bool__(self) -> bool:
+        return len(self.cuts) > 0
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One number for each response."""
+
+    name: str
+    measures: str
+    values: np.ndarray  # (rows,) what the rule sees
+    say: Callable[[Rule], str]
+    remedy: str = ""
+    shown: np.ndarray | None = None  # (rows,) what is averaged for the reader, if not the values
+
+    @property
+    def is_format(self) -> bool:
+        return bool(self.remedy)
+
+    def mean(self, mask: np.ndarray) -> float:
+        values = self.values if self.shown is None else self.shown
+        return float(values[mask].mean(dtype=float))
+
+    def words(self, rule: Rule) -> str:
+        if rule:
+            return self.say(rule)
+        return "too alike for a rule" if np.ptp(self.values) else "same on both sides"
+
+
+def format_features(table: Table, rows: Rows) -> Iterator[Feature]:
+    for column, name, clause in _MARKED:
+        values, say = _telling(table.ends[:, column], table, rows, clause)
+        marked = table.ends[:, column] != 0
+        yield Feature(name, f"{clause} a marker", values, say, _MARKER_REMEDY, marked)
+    yield from (_from_trait(trait, table) for trait in FORMAT_TRAITS)
+    values, clause = _breaks_off(table, rows)
+    yield Feature("maximal length", clause, values, _yes_no(clause), _CUT_REMEDY)
+
+
+def content_features(table: Table, rows: Rows) -> Iterator[Feature]:
+    yield from (_from_trait(trait, table) for trait in CONTENT_TRAITS)
+    unit = "other training responses with the same words"
+    yield Feature("repeated response", unit, _repeats(table, rows), _numeric(unit))
+    for column, name in ((2, "first word"), (3, "last word")):
+        values, say = _telling(table.ends[:, column], table, rows, f"the {name} is")
+        yield Feature(name, f"log-odds (human) of the {name}", values, say)
+    unit = "log-odds (human) of the words"
+    words, owner = np.asarray(table.words), np.asarray(table.owner)
+    yield Feature("vocabulary", unit, _scores(words, owner, rows), _numeric(unit))
+
+
+def _from_trait(trait: Trait, table: Table) -> Feature:
+    say = _yes_no(trait.measures) if trait.yes_no else _numeric(trait.measures)
+    return Feature(trait.name, trait.measures, table[trait.name], say, trait.remedy)
+
+
+def _yes_no(clause: str) -> Callable[[Rule], str]:
+    return lambda rule: f"{_side(rule.human[-1])} if {clause}"
+
+
+def _numeric(unit: str) -> Callable[[Rule], str]:
+    def say(rule: Rule) -> str:
+        bounds = [-np.inf, *rule.cuts, np.inf]
+        system = [
+            _interval(unit, low, high)
+            for low, high, human in zip(bounds, bounds[1:], rule.human, strict=False)
+            if not human
+        ]
+        return f"system if {' or '.join(system)}"
+
+    return say
+
+
+def _interval(unit: str, low: float, high: float) -> str:
+    above = f"{low:.4g} < " if np.isfinite(low) else ""
+    if np.isfinite(high):
+        return f"{above}{unit} <= {high:.4g}"
+    return f"{unit} > {low:.4g}"
+
+
+def _side(human: bool) -> str:
+    return "human" if human else "system"
+
+
+def _telling(
+    codes: np.ndarray, table: Table, rows: Rows, clause: str
+) -> tuple[np.ndarray, Callable[[Rule], str]]:
+    """Log-odds of each response's category, and a rule on them in words of the categories."""
+    names, is_human = ["nothing", *table.names[1:]], rows.is_human
+    odds = _log_odds(codes[rows.train], is_human[rows.train])
+    human, system = (
+        np.bincount(codes[rows.train & side], minlength=len(names)) / (rows.train & side).sum()
+        for side in (is_human, ~is_human)
+    )
+    gap = np.where(human + system > 0, np.abs(human - system), -1)  # the unseen come last
+    gap[0] = min(gap[0], 0)  # and before them what has no name
+    ranked = np.argsort(-gap, kind="stable")[:_LISTED]
+
+    def say(rule: Rule) -> str:
+        taken = rule(odds(ranked))
+        like = [names[code] for code in ranked[(taken == taken[0]) & (gap[ranked] >= 0)]]
+        more = " or the like" if len(like) > 3 else ""
+        return f"{_side(taken[0])} if {clause} {', '.join(like[:3])}{more}"
+
+    return _scores(codes, np.arange(len(codes)), rows), say
+
+
+def _log_odds(codes: np.ndarray, is_human: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """Smoothed log-odds that a code is human; 0 for codes that were never seen."""
+    size = int(codes.max(initial=0)) + 1
+    human, system = (np.bincount(codes[side], minlength=size) for side in (is_human, ~is_human))
+    seen = (human + system) > 0
+    smoothing = 0.5
+    total = smoothing * seen.sum()
+    human_share = (human + smoothing) / (human.sum() + total + 1e-9)
+    system_share = (system + smoothing) / (system.sum() + total + 1e-9)
+    odds = np.append(np.where(seen, np.log(human_share / system_share), 0.0), 0.0)
+    return lambda codes: odds[np.minimum(codes, size)]
+
+
+def _scores(codes: np.ndarray, owner: np.ndarray, rows: Rows) -> np.ndarray:
+    """Sum of the log-odds of each row's codes, learnt on other dialogues than the row's own.
+
+    Test rows are scored by the training half. Its own rows are scored by one another's halves,
+    for a rule learnt on scores of words already counted would expect too much of them.
+    """
+    train, fold = rows.train, rows.fold
+    scores = np.zeros(len(train))
+    for learnt_on, applied_to in (
+        (train, ~train),
+        (train & fold, train & ~fold),
+        (train & ~fold, train & fold),
+    ):
+        learn, apply = learnt_on[owner], applied_to[owner]
+        odds = _log_odds(codes[learn], rows.is_human[owner[learn]])
+        scores += np.bincount(owner[apply], odds(codes[apply]), minlength=len(scores))
+    return scores.astype(np.float32)
+
+
+def _repeats(table: Table, rows: Rows) -> np.ndarray:
+    """How often each response stands in the training half, itself not counted."""
+    texts, times = np.unique(table.text[rows.train], return_counts=True)
+    at = np.minimum(np.searchsorted(texts, table.text), len(texts) - 1)
+    found = np.where(texts[at] == table.text, times[at], 0) - rows.train
+    return np.where(table.text == _EMPTY, 0, found).astype(np.float32)  # silence is its own trait
+
+
+def _breaks_off(table: Table, rows: Rows) -> tuple[np.ndarray, str]:
+    """Whether a response ends, unfinished, where all responses of one side end."""
+    caps = [(*_cap(table.lengths[:, at], rows), at) for at in (0, 1)]
+    share, cap, at = max(caps)
+    if not share:
+        nothing = np.zeros(len(table.lengths), dtype=np.float32)
+        return nothing, "it breaks off at the greatest length of one side"
+    values = (table.lengths[:, at] == cap) & (table["no final punctuation"] > 0)
+    unit = ("tokens", "words")[at]
+    return values.astype(np.float32), f"it breaks off at {cap} {unit}, the most that one side has"
+
+
+def _cap(lengths: np.ndarray, rows: Rows) -> tuple[float, int]:
+    """Share of the responses at the greatest length of the shorter side, and that length.
+
+    A cap shows as a pile at the end of the distribution; without one the share is 0. The
+    greatest length is the 99.5th percentile, lest one odd response hide the pile.
+    """
+    sides = [lengths[rows.train & side] for side in (rows.is_human, ~rows.is_human)]
+    tops = [int(np.percentile(side, 99.5, method="inverted_cdf")) for side in sides]
+    cap, shorter = min(tops), sides[int(np.argmin(tops))]
+    share, before = (shorter == cap).mean(), (shorter == cap - 1).mean()
+    if tops[0] == tops[1] or cap < SHORTEST or share < 2 * before:
+        return 0.0, 0
+    return float(share), cap

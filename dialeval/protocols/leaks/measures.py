@@ -1,0 +1,129 @@
+"""What is measured in each response, and the markers that look like words."""
+
+from array import array
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+
+from dialeval.dialogues.storage import Passages, batches
+from dialeval.dialogues.surface import (
+    CONTENT_TRAITS,
+    FORMAT_TRAITS,
+    Normaliser,
+    edges,
+    mend_encoding,
+)
+from dialeval.dialogues.tokens import count_tokens, tokens
+from dialeval.dialogues.types import text_hash
+from dialeval.protocols.leaks.rows import Rows
+
+_TRAITS = FORMAT_TRAITS + CONTENT_TRAITS
+_COLUMN = {trait.name: at for at, trait in enumerate(_TRAITS)}
+_PUNCTUATION = ".,!?;:…'\"()-"
+
+
+class Table:
+    """Numbers of each response; words and markers are codes into `names`, 0 for none."""
+
+    def __init__(self, rows: int, markers: tuple[str, ...]):
+        self.traits = np.empty((rows, len(_TRAITS)), dtype=np.float32)
+        self.lengths = np.empty((rows, 2), dtype=np.int32)  # tokens; words between spaces
+        self.ends = np.empty((rows, 4), dtype=np.int32)  # start, end marker; first, last word
+        self.text = np.empty(rows, dtype=np.uint64)  # hash of the normalised response
+        self.words, self.owner = array("i"), array("i")  # of all responses, and the row of each
+        self.codes: dict[str, int] = {"": 0}
+        self.markers, self.normaliser = markers, Normaliser(markers=markers)
+
+    def put(self, row: int, text: str) -> None:
+        """Measure a response."""
+        parts, level = edges(text, self.markers), self.normaliser(text)
+        mended = mend_encoding(parts.core)
+        forms = {"raw": text, "core": parts.core, "mended": mended, "level": level}
+        self.traits[row] = [trait(forms[trait.of]) for trait in _TRAITS]
+        self.lengths[row] = count_tokens(parts.core), len(parts.core.split())
+        self.text[row] = text_hash([level])
+        words = tokens(level)
+        first, last = (words[0], words[-1]) if words else ("", "")
+        self.ends[row] = self._codes([parts.start, parts.end, first, last])
+        self.words.extend(self._codes(words))
+        self.owner.extend([row] * len(words))
+
+    def _codes(self, names: list[str]) -> list[int]:
+        return [self.codes.setdefault(name, len(self.codes)) for name in names]
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.traits[:, _COLUMN[name]]
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.codes)
+
+
+def measure(human: Passages, system: Passages, rows: Rows, markers: tuple[str, ...]) -> Table:
+    table = Table(len(rows.dialogue), markers)
+    for at, text in responses(human, rows.human):
+        table.put(at, text)
+    for at, text in responses(system, rows.system):
+        table.put(len(rows.human) + at, text)
+    _fill(table.traits, rows.train)
+    return table
+
+
+def _fill(traits: np.ndarray, train: np.ndarray) -> None:
+    """Give what cannot be seen in a text the middle value of the training half, to tell nothing."""
+    for column in traits.T:
+        unseen = np.isnan(column)
+        seen = column[train & ~unseen]
+        column[unseen] = np.percentile(seen, 50, method="lower") if len(seen) else 0.0
+
+
+def responses(passages: Passages, rows: np.ndarray) -> Iterator[tuple[int, str]]:
+    """The responses in some rows, in the order of the file, with their position in `rows`."""
+    place = np.full(len(passages), -1)
+    place[rows] = np.arange(len(rows))
+    start = 0
+    for batch in batches(passages.select_columns(["response"])):
+        places = place[start : start + batch.num_rows].tolist()
+        for at, text in zip(places, batch["response"].to_pylist(), strict=True):
+            if at >= 0:
+                yield at, text or ""
+        start += batch.num_rows
+
+
+def find_markers(human: Passages, system: Passages, rows: Rows) -> tuple[str, ...]:
+    """Tokens that begin or end most responses of one side, and that the other side never uses."""
+    sides = (
+        (human, rows.human, rows.train[rows.is_human]),
+        (system, rows.system, rows.train[~rows.is_human]),
+    )
+    found = [
+        token
+        for side, other in (sides, sides[::-1])
+        for token in _common_ends(*side)
+        if _share_with(token, *other) <= 0.005
+    ]
+    return tuple(dict.fromkeys(found))
+
+
+def _common_ends(passages: Passages, rows: np.ndarray, train: np.ndarray) -> Iterator[str]:
+    """The token that begins, and the one that ends, at least half of the training responses."""
+    ends = (Counter(), Counter())
+    for at, text in responses(passages, rows):
+        if train[at] and len(words := edges(text).core.split()) > 1:
+            ends[0][words[0], words[1]] += 1
+            ends[1][words[-1], words[-2]] += 1
+    for pairs in ends:
+        tokens_alone = Counter()
+        for (token, _), times in pairs.items():
+            tokens_alone[token] += times
+        for token, times in tokens_alone.most_common(1):
+            # What stands beside a marker varies: the last word of a canned answer is none.
+            varied = max(n for (first, _), n in pairs.items() if first == token) < times / 2
+            if times >= train.sum() / 2 and varied and token.strip(_PUNCTUATION):
+                yield token
+
+
+def _share_with(token: str, passages: Passages, rows: np.ndarray, train: np.ndarray) -> float:
+    found = sum(token in text.split() for at, text in responses(passages, rows) if train[at])
+    return found / train.sum()
