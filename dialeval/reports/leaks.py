@@ -48,7 +48,11 @@ def _compared(report: Any) -> str:
     if report.paired:
         left_out = report.human_left_out + report.system_left_out
         what = f"{report.human:,} pairs"
-        what += f" ({left_out:,} responses without a partner left out)" if left_out else ""
+        what += (
+            f" ({left_out:,} responses left out: alone, or borrowed across halves)"
+            if left_out
+            else ""
+        )
     else:
         what = (
             f"{report.human:,} human and {report.system:,} system responses, unpaired because no "

@@ -172,3 +172,17 @@ def test_version(dialeval):
     from dialeval import __version__
 
     assert dialeval("--version")[1] == f"dialeval {__version__}\n"
+
+
+def test_leaks_between_two_authors_of_one_file(dialeval, human, machine, tmp_path):
+    from datasets import concatenate_datasets
+
+    write_passages(concatenate_datasets([human, machine]), tmp_path / "both.jsonl")
+    code, out, _ = dialeval("data", "leaks", "both.jsonl", "both.jsonl", "--normalise")
+    assert code == 0 and "As given" in out and "Normalised" in out
+    names = {path.name for path in (tmp_path / "normalised").iterdir()}
+    assert names == {"both-human.jsonl", "both-system.jsonl"}
+    code, _, err = dialeval("data", "leaks", "both.jsonl", "both.jsonl", "--only", "ghost")
+    assert code == 2 and "Expected one system, found bot. Name it with --only." in " ".join(
+        err.split()
+    )

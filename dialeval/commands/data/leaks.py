@@ -29,7 +29,11 @@ def leaks(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     seed: o.Seed = 0,
 ) -> None:
-    """Tell what gives a system away without reading for meaning: format, length, repetition."""
+    """Tell what gives a system away without reading for meaning: format, length, repetition.
+
+    Files with one response a line are compared line by line, each line as a dialogue of its own;
+    give passages with a dialogue_id where several lines come from one dialogue.
+    """
     from dialeval.dialogues import write_passages
     from dialeval.dialogues.surface import normalise_passages
     from dialeval.protocols.leaks import find_leaks, remedy_for
@@ -41,8 +45,8 @@ def leaks(
     if normalise:
         remedy = remedy_for(report)
         ours, theirs = normalise_passages(ours, remedy), normalise_passages(theirs, remedy)
-        for passages, source in ((ours, human), (theirs, system)):
-            path = write_passages(passages, output_dir / f"{Path(source).stem}.jsonl")
+        for passages, name in zip((ours, theirs), _names(human, system), strict=True):
+            path = write_passages(passages, output_dir / f"{name}.jsonl")
             say(f"Wrote [bold]{path}[/] ({remedy})")
         reports.append(find_leaks(ours, theirs, seed=seed))
     if as_json:
@@ -51,6 +55,14 @@ def leaks(
     for title, each in zip(("As given", "Normalised"), reports, strict=False):
         out.rule(title)
         out.print(*leak_tables(each), sep="\n")
+
+
+def _names(human: str, system: str) -> tuple[str, str]:
+    """Names for the normalised files that do not clash."""
+    one, other = (
+        Path(path.removeprefix("hub:").replace(":", "-")).stem for path in (human, system)
+    )
+    return (one, other) if one != other else (f"{one}-human", f"{other}-system")
 
 
 def _sides(human: str, system: str, only: str | None, format, skip_bad, column):
