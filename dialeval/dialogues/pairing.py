@@ -273,13 +273,19 @@ class _Side:
         """The rows as they are to be written."""
         sources = [self._gather(self.rows)]
         if self.replies is not None:
-            sources.append(self._gather(self.replies))
-        sources += [self._gather(each) for each in self.turns]
+            sources.append(self._gather(self.replies, ["response", "dialogue_id"]))
+        sources += [self._gather(each, ["context"]) for each in self.turns]
         for own, *others in zip(*sources, strict=True):
             yield self._edited(own, others)
 
-    def _gather(self, rows: np.ndarray) -> Iterator[pa.RecordBatch]:
-        return batches(self.table.select(rows, keep_in_memory=True))
+    def _gather(
+        self, rows: np.ndarray, columns: list[str] | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Some rows; jumping about in few columns keeps few pages of the file in memory."""
+        if len(rows) == len(self.table) and (rows == np.arange(len(rows))).all():
+            return batches(self.table)
+        table = self.table.select_columns(columns) if columns else self.table
+        return batches(table.select(rows, keep_in_memory=True))
 
     def _edited(self, batch: pa.RecordBatch, others: list[pa.RecordBatch]) -> pa.RecordBatch:
         columns = {name: batch[name] for name in FEATURES}

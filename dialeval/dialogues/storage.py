@@ -58,21 +58,39 @@ def iterate(passages: Passages) -> Iterator[Passage]:
 
 
 def batches(passages: Passages, size: int = BATCH) -> Iterator[pa.RecordBatch]:
-    """The table in record batches of at most `size` rows, whatever was selected from it."""
-    if passages._indices is None and getattr(passages.data, "replays", None) == []:
-        # The file as it was written: read it, since mapped pages would stay resident.
-        yield from _read_stream(passages.cache_files[0]["filename"], size)
+    """The table in record batches of `size` rows, the last one smaller, whatever was selected."""
+    if _is_file(passages):  # read it, since mapped pages would stay resident
+        yield from _regular(_read_stream(passages.cache_files[0]["filename"]), size)
         return
     table = passages.with_format("arrow")
     for start in range(0, len(passages), size):
         yield table[start : start + size].combine_chunks().to_batches()[0]
 
 
-def _read_stream(path: Path | str, size: int = BATCH) -> Iterator[pa.RecordBatch]:
+def _is_file(passages: Passages) -> bool:
+    """Whether a table is just what stands in its file: nothing selected, sliced or renamed."""
+    edits = getattr(passages.data, "replays", None)
+    unedited = edits is not None and all(name == "replace_schema_metadata" for name, *_ in edits)
+    return unedited and passages._indices is None
+
+
+def _read_stream(path: Path | str) -> Iterator[pa.RecordBatch]:
     with pa.OSFile(str(path)) as file, pa.ipc.open_stream(file) as stream:
-        for batch in stream:
-            for start in range(0, batch.num_rows, size):
-                yield batch.slice(start, size)
+        yield from stream
+
+
+def _regular(stream: Iterable[pa.RecordBatch], size: int) -> Iterator[pa.RecordBatch]:
+    """The same rows in batches of one size."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in stream:
+        waiting.append(batch)
+        if sum(each.num_rows for each in waiting) >= size:
+            joined = pa.Table.from_batches(waiting).combine_chunks()
+            full = joined.num_rows // size * size
+            yield from joined.slice(0, full).to_batches(max_chunksize=size)
+            waiting = joined.slice(full).to_batches() if full < joined.num_rows else []
+    if waiting:
+        yield pa.Table.from_batches(waiting).combine_chunks().to_batches()[0]
 
 
 def chunks(items: Iterable[Any], size: int) -> Iterator[list[Any]]:

@@ -1,5 +1,6 @@
 """Passages at rest: round trips, and files that appear whole or not at all."""
 
+import numpy as np
 import pytest
 
 from dialeval.dialogues import (
@@ -9,10 +10,12 @@ from dialeval.dialogues import (
     Turn,
     iterate,
     read_passages,
+    select,
     to_passages,
     whole_file,
     write_passages,
 )
+from dialeval.dialogues.storage import batches
 
 PASSAGES = [
     Passage(
@@ -68,3 +71,19 @@ def test_unknown_endings_and_folders_are_refused(tmp_path):
 
 def test_selected_rows_can_be_iterated():
     assert [passage.id for passage in iterate(to_passages(PASSAGES).select([3, 0]))] == ["q", "p0"]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 10])
+def test_batches_are_of_one_size_however_the_table_came_about(size):
+    whole = to_passages(PASSAGES)
+    views = {
+        "file": (whole, ["p0", "p1", "p2", "q"]),
+        "slice": (whole.select(range(1, 4)), ["p1", "p2", "q"]),
+        "picked": (whole.select([3, 1, 1]), ["q", "p1", "p1"]),
+        "filtered": (select(whole, np.array([1, 0, 1, 1], dtype=bool)), ["p0", "p2", "q"]),
+        "renamed": (whole.rename_columns({"id": "corpus", "corpus": "id"}), ["c", "c", "c", ""]),
+    }
+    for name, (view, ids) in views.items():
+        found = list(batches(view, size))
+        assert [each for batch in found for each in batch["id"].to_pylist()] == ids, name
+        assert all(batch.num_rows == size for batch in found[:-1]), name
