@@ -5,7 +5,7 @@ import re
 # A word with its apostrophes, a marker such as <unk>, a run of one punctuation mark, or one
 # Chinese, Japanese or Korean character: scripts without spaces would otherwise count a whole
 # sentence as one token.
-_TOKEN = re.compile(
+TOKEN = re.compile(
     r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]"
     r"|<[^<>\s]+>"
     r"|[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+(?:['’][^\W\d_]+)*"
@@ -20,7 +20,7 @@ def tokens(text: str) -> list[str]:
         >>> tokens("Don't go , <unk>...")
         ["Don't", 'go', ',', '<unk>', '...']
     """
-    return _TOKEN.findall(text)
+    return TOKEN.findall(text)
 
 
 def count_tokens(text: str) -> int:
@@ -30,4 +30,4 @@ def count_tokens(text: str) -> int:
         >>> count_tokens("see you at noon!")
         5
     """
-    return len(_TOKEN.findall(text))
+    return len(TOKEN.findall(text))

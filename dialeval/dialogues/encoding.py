@@ -1,0 +1,172 @@
+"""A passage as one row of token ids: what stands between turns, and what is cut when it is long."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from dialeval.dialogues.sources import BadInput
+from dialeval.dialogues.types import Passage
+
+_SPECIAL = ("bos", "eos", "cls", "sep")
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Token ids of a passage.
+
+    Args:
+        ids (`list[int]`):
+            Context and response in one row.
+        response_at (`int`):
+            Where the response begins, its own start token included.
+        cut (`int`):
+            How many tokens were left out.
+        response_cut (`int`):
+            How many of them belonged to the response.
+    """
+
+    ids: list[int]
+    response_at: int
+    cut: int = 0
+    response_cut: int = 0
+
+
+@dataclass(frozen=True)
+class InputFormat:
+    """How a judge reads a passage. Special tokens go by name: bos, eos, cls, sep.
+
+    Args:
+        start (`str`, *optional*):
+            Token before everything.
+        turn_end (`str`, *optional*):
+            Token after each turn of the context.
+        response_start (`str`, *optional*):
+            Token before the response.
+        response_end (`str`, *optional*):
+            Token after the response.
+        max_context, max_response (`int`, *optional*):
+            Tokens kept of each, end tokens included; a context loses its oldest, a response its
+            last.
+        max_length (`int`, *optional*):
+            Tokens kept in all. The context gives way first.
+        cut_left (`bool`, *optional*, defaults to `False`):
+            At `max_length` keep the last tokens of the row, whatever they are, as DialogRPT does.
+        chat (`bool`, *optional*, defaults to `False`):
+            Use the tokenizer's chat template, with the response as the assistant's message.
+    """
+
+    name: str = "words"
+    start: str | None = None
+    turn_end: str | None = None
+    response_start: str | None = None
+    response_end: str | None = None
+    max_context: int | None = None
+    max_response: int | None = None
+    max_length: int | None = None
+    cut_left: bool = False
+    chat: bool = False
+
+    def __post_init__(self):
+        for name in ("start", "turn_end", "response_start", "response_end"):
+            if getattr(self, name) not in (None, *_SPECIAL):
+                choices = ", ".join(_SPECIAL)
+                raise BadInput(
+                    f"`{name}` names a special token, but got {getattr(self, name)!r}.",
+                    remedy=f"Choose one of {choices}, or none.",
+                )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The settings as JSON takes them."""
+        return asdict(self)
+
+    def limited(self, max_length: int | None) -> "InputFormat":
+        """The same format for a model that reads at most so many tokens."""
+        if max_length is None or (self.max_length or max_length + 1) <= max_length:
+            return self
+        return replace(self, max_length=max_length)
+
+    def __call__(self, tokenizer: Any, passages: Sequence[Passage]) -> list[Encoded]:
+        """Token ids of each passage; every text is tokenized once."""
+        if self.chat:
+            return [self._from_chat(tokenizer, passage) for passage in passages]
+        texts = dict.fromkeys(
+            text.strip() for p in passages for text in (*(t.text for t in p.context), p.response)
+        )
+        rows = tokenizer(list(texts), add_special_tokens=False)["input_ids"] if texts else []
+        ids_of = dict(zip(texts, rows, strict=True))
+        return [self._join(tokenizer, passage, ids_of) for passage in passages]
+
+    def _join(self, tokenizer: Any, passage: Passage, ids_of: dict[str, list[int]]) -> Encoded:
+        end = self._token(tokenizer, self.turn_end)
+        context = [i for turn in passage.context for i in (*ids_of[turn.text.strip()], *end)]
+        response = [
+            *self._token(tokenizer, self.response_start),
+            *ids_of[passage.response.strip()],
+            *self._token(tokenizer, self.response_end),
+        ]
+        return self._fitted(self._token(tokenizer, self.start), context, response, end)
+
+    def _fitted(
+        self, start: list[int], context: list[int], response: list[int], end: list[int]
+    ) -> Encoded:
+        whole = len(start) + len(context) + len(response)
+        limit = self.max_context
+        if limit is not None and len(context) - len(end) > limit:
+            context = context[-limit - len(end) :]  # the separator after it is not counted
+        kept = response[: self.max_response]
+        room = None if self.max_length is None else self.max_length - len(start)
+        if room is not None and self.cut_left:
+            row = (context + kept)[-room:]
+            at = len(start) + max(0, len(row) - len(kept))
+            lost = max(0, len(kept) - len(row))
+            return Encoded(start + row, at, whole - len(start) - len(row), lost)
+        if room is not None:
+            kept = kept[:room]
+            context = context[max(0, len(context) + len(kept) - room) :]
+        row = start + context + kept
+        return Encoded(row, len(start) + len(context), whole - len(row), len(response) - len(kept))
+
+    def _from_chat(self, tokenizer: Any, passage: Passage) -> Encoded:
+        roles = ("assistant", "user")
+        turns = list(reversed(passage.context))
+        messages = [
+            {"role": "system" if t.speaker == "system" else roles[(n + 1) % 2], "content": t.text}
+            for n, t in enumerate(turns)
+        ][::-1]
+        prompt = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+        ids = tokenizer(prompt, add_special_tokens=False)["input_ids"]
+        response = tokenizer(passage.response.strip(), add_special_tokens=False)["input_ids"]
+        response = [*response, *self._token(tokenizer, self.response_end)]
+        return self._fitted([], ids, response, [])
+
+    def _token(self, tokenizer: Any, name: str | None) -> list[int]:
+        if name is None:
+            return []
+        found = getattr(tokenizer, f"{name}_token_id", None)
+        if found is None:
+            raise BadInput(
+                f"the input format {self.name!r} needs a {name} token, and the tokenizer has none.",
+                remedy="Choose another format, or a tokenizer that has one.",
+            )
+        return [found]
+
+
+PRESETS = {
+    # One sequence, a mark before the response and at every turn's end (Bruni and Fernández, 2017).
+    "words": InputFormat("words", None, "eos", "bos", "eos"),
+    # Separator between turns, none at the end, 50 tokens from the right.
+    "dialogrpt": InputFormat("dialogrpt", None, "eos", max_length=50, cut_left=True),
+    # The separator ends the response too; 60 tokens of context and 30 of response.
+    "att": InputFormat("att", None, "eos", None, "eos", max_context=60, max_response=30),
+    "encoder": InputFormat("encoder", "cls", "sep", None, "sep"),
+    "chat": InputFormat("chat", response_end="eos", chat=True),
+}
+
+
+def input_format(name: str) -> InputFormat:
+    """A format by its name."""
+    if name not in PRESETS:
+        raise BadInput(
+            f"Unknown input format {name!r}.", remedy=f"Choose one of {', '.join(PRESETS)}."
+        )
+    return PRESETS[name]

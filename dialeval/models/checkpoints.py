@@ -1,0 +1,247 @@
+"""Discriminators that others released: DialogRPT from the Hub or as `.pth`, DialoGPT as a start."""
+
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from scipy.stats import rankdata
+from torch import Tensor
+from transformers import AutoConfig, GPT2Config, GPT2ForSequenceClassification
+
+from dialeval.dialogues import BadInput
+from dialeval.models.configuration_transformer import TransformerDiscriminatorConfig
+from dialeval.models.modeling_transformer import TransformerDiscriminator
+
+logger = logging.getLogger(__name__)
+
+END_OF_TEXT = 50256  # GPT-2's separator, end and padding
+_MASK_BUFFER = re.compile(r"\.attn\.(masked_)?bias$")  # causal masks, stored by older versions
+_HEADS = ("lm_head.weight", "lm_head.decoder.weight")
+_SAME = 1e-6
+
+
+def load_dialogrpt(
+    name: Path | str, n_head: int | None = None, eos_token_id: int = END_OF_TEXT, **kwargs: Any
+) -> TransformerDiscriminator:
+    """A one-logit GPT-2 ranker as a discriminator whose logits are (0, h).
+
+    Args:
+        name (`Path` or `str`):
+            A Hub name or folder of a `GPT2ForSequenceClassification`, such as
+            `microsoft/DialogRPT-human-vs-rand`; a file with the original weights (`.pth`); or one
+            with DialoGPT's (`.pkl`), whose score for the end token becomes the head, the start of
+            the discriminator of Gao et al. (2021).
+        n_head (`int`, *optional*):
+            Attention heads of a model in a file, by default one for every 64 dimensions.
+        eos_token_id (`int`, *optional*, defaults to 50256):
+            The end token of a model in a file.
+        kwargs:
+            For `from_pretrained`, such as `revision` or `dtype`; a file has no use for them.
+    """
+    if Path(name).is_file():
+        return _from_state(read_state(name), name, n_head, eos_token_id)
+    return _from_hub(str(name), kwargs)
+
+
+def read_state(path: Path | str) -> dict[str, Tensor]:
+    """Weights by name from a file, without `module.` and without stored causal masks."""
+    try:
+        state = _unpacked(Path(path))
+    except Exception as error:  # torch has its own kinds for what it refuses to load
+        remedy = "Download it again; a file that holds code besides weights is never opened."
+        reason = str(error).split("\n")[0]
+        raise BadInput(f"expected a file of weights, but {reason}", path, remedy=remedy) from None
+    if not isinstance(state, Mapping) or not all(map(torch.is_tensor, state.values())):
+        raise BadInput(
+            f"expected weights by name, but found a {type(state).__name__} of other things.",
+            path,
+            remedy="Save model.state_dict() by itself.",
+        )
+    named = {key.removeprefix("module."): value for key, value in state.items()}
+    return {key: value for key, value in named.items() if not _MASK_BUFFER.search(key)}
+
+
+def check_varies(
+    scores: Sequence[float] | np.ndarray, name: str, contexts: Sequence[Any] | None = None
+) -> None:
+    """Refuse a discriminator that scores everything alike (DialogRPT issues 10 and 13).
+
+    Args:
+        contexts (`Sequence`, *optional*):
+            What each response answers. Several responses to one context must not all score
+            alike, for each and every context, which is what a wrong pooling leads to.
+
+    Example:
+        >>> check_varies([0.2, 0.2, 0.7, 0.7], "rpt", contexts=["a", "a", "b", "b"])
+        Traceback (most recent call last):
+        ...
+        dialeval.dialogues.sources.BadInput: the discriminator 'rpt' gave one and the same score ...
+    """
+    scores = np.asarray(scores, dtype=float)
+    groups = _groups(scores, contexts)
+    if not groups or any(np.ptp(group) > _SAME for group in groups):
+        return
+    what = "each" if contexts is None else "each response to a context"
+    raise BadInput(
+        f"the discriminator {name!r} gave one and the same score to {what} of {len(scores)}.",
+        remedy="Load a DialogRPT checkpoint with dialeval.models.load_dialogrpt, since the pooling "
+        "of GPT2ForSequenceClassification takes separators for padding; otherwise train it anew.",
+    )
+
+
+def check_direction(
+    scores: Sequence[float] | np.ndarray, is_human: Sequence[bool] | np.ndarray, name: str
+) -> bool:
+    """Whether humans score higher than machines, or about as high; warn where labels look swapped.
+
+    They look so when the area under the ROC curve lies three standard errors below one half.
+    """
+    scores, human = np.asarray(scores, dtype=float), np.asarray(is_human, dtype=bool)
+    ours, theirs = int(human.sum()), int((~human).sum())
+    if not ours or not theirs:
+        return True
+    area = (rankdata(scores)[human].sum() - ours * (ours + 1) / 2) / (ours * theirs)
+    error = np.sqrt((ours + theirs + 1) / (12 * ours * theirs))
+    if area >= 0.5 - 3 * error:
+        return True
+    logger.warning(
+        "%s scores machines above humans in %.0f %% of pairs: its labels look swapped. If "
+        "they are, negate the weights of its score head, or swap the rows of its classifier.",
+        name, 100 * (1 - area),
+    )  # fmt: skip
+    return False
+
+
+def _from_hub(name: str, kwargs: dict[str, Any]) -> TransformerDiscriminator:
+    try:
+        config = AutoConfig.from_pretrained(name, **_without_dtype(kwargs))
+        _check_kind(config, name)
+        model, report = GPT2ForSequenceClassification.from_pretrained(
+            name, config=config, output_loading_info=True, **kwargs
+        )
+    except BadInput:
+        raise
+    except Exception as error:
+        remedy = "Check the name and the network, or give a folder with config.json and weights."
+        raise BadInput(f"cannot be loaded: {error}", name, remedy=remedy) from None
+    unexpected = [key for key in report["unexpected_keys"] if not _MASK_BUFFER.search(key)]
+    _check_keys(report["missing_keys"], unexpected, name)
+    found = _discriminator(config, model.transformer).to(model.dtype)
+    found.score.weight.data.copy_(model.score.weight.data)
+    return found.eval()
+
+
+def _from_state(
+    state: dict[str, Tensor], path: Path | str, n_head: int | None, eos_token_id: int
+) -> TransformerDiscriminator:
+    state = _with_score(state, path, eos_token_id)
+    model = _discriminator(_shape(state, path, n_head, eos_token_id))
+    ours = {re.sub(r"^transformer\.", "backbone.", key): value for key, value in state.items()}
+    try:
+        missing, unexpected = model.load_state_dict(ours, strict=False)
+    except RuntimeError as error:
+        remedy = "Give the file of one whole GPT-2."
+        raise BadInput(f"its shapes do not fit: {error}", path, remedy=remedy) from None
+    theirs = (
+        [re.sub(r"^backbone\.", "transformer.", key) for key in keys]
+        for keys in (missing, unexpected)
+    )
+    _check_keys(*theirs, path)
+    return model.eval()
+
+
+def _discriminator(config: GPT2Config, backbone: Any = None) -> TransformerDiscriminator:
+    shape = config.to_dict()
+    for name in ("id2label", "label2id", "num_labels", "architectures"):
+        shape.pop(name, None)  # those of the old head
+    return TransformerDiscriminator(
+        TransformerDiscriminatorConfig(shape, pooling="last", causal=True), backbone
+    )
+
+
+def _with_score(state: dict[str, Tensor], path: Path | str, eos: int) -> dict[str, Tensor]:
+    """The weights with the language model's row for the end token in place of a head."""
+    head = next((key for key in _HEADS if key in state), None)
+    if "score.weight" in state or head is None:
+        return state
+    weights = state[head]  # (vocab, n_embd)
+    if len(weights) <= eos:
+        remedy = "Give the id of its end token as eos_token_id."
+        message = f"its vocabulary of {len(weights)} has no end token {eos}."
+        raise BadInput(message, path, remedy=remedy)
+    rest = {key: value for key, value in state.items() if key not in _HEADS}
+    return {**rest, "score.weight": weights[eos : eos + 1]}
+
+
+def _shape(state: dict[str, Tensor], path: Path | str, n_head: int | None, eos: int) -> GPT2Config:
+    """The configuration that the weights' shapes tell."""
+    needed = ("transformer.wte.weight", "transformer.wpe.weight", "transformer.h.0.mlp.c_fc.weight")
+    _check_keys([key for key in (*needed, "score.weight") if key not in state], [], path)
+    vocab, width = state[needed[0]].shape
+    heads = n_head or width // 64
+    if not heads or width % heads:
+        remedy = "Give n_head, the number of its attention heads."
+        raise BadInput(f"a width of {width} is not {heads or 'any'} heads.", path, remedy=remedy)
+    layers = {int(found[1]) for key in state if (found := re.match(r"transformer\.h\.(\d+)", key))}
+    return GPT2Config(
+        vocab_size=vocab,
+        n_embd=width,
+        n_layer=max(layers) + 1,
+        n_head=heads,
+        n_positions=len(state[needed[1]]),
+        n_inner=state[needed[2]].shape[1],
+        bos_token_id=eos,
+        eos_token_id=eos,
+    )
+
+
+def _check_kind(config: Any, name: str) -> None:
+    kinds = config.architectures or ["nothing"]
+    if "GPT2ForSequenceClassification" in kinds and config.num_labels == 1:
+        return
+    raise BadInput(
+        f"expected a GPT2ForSequenceClassification with one logit, but its configuration says "
+        f"{', '.join(kinds)} with {config.num_labels}.",
+        name,
+        remedy="Load a discriminator of dialeval with load_scorer, and put a new head on any other "
+        "model with TransformerDiscriminator.from_backbone.",
+    )
+
+
+def _check_keys(missing: Sequence[str], unexpected: Sequence[str], path: Path | str) -> None:
+    wrong = {"missing": sorted(missing), "unexpected": sorted(unexpected)}
+    said = [f"{what} {_some(keys)}" for what, keys in wrong.items() if keys]
+    if said:
+        remedy = "Give the weights of one whole GPT-2 with a `score` or an `lm_head`."
+        raise BadInput(f"not the weights of DialogRPT: {'; '.join(said)}.", path, remedy=remedy)
+
+
+def _some(keys: Sequence[str], most: int = 8) -> str:
+    more = f" and {len(keys) - most} more" if len(keys) > most else ""
+    return ", ".join(keys[:most]) + more
+
+
+def _unpacked(path: Path) -> Any:
+    if path.suffix == ".safetensors":
+        from safetensors.torch import load_file
+
+        return load_file(path)
+    return torch.load(path, map_location="cpu", weights_only=True)
+
+
+def _without_dtype(kwargs: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in kwargs.items() if name not in ("dtype", "torch_dtype")}
+
+
+def _groups(scores: np.ndarray, contexts: Sequence[Any] | None) -> list[np.ndarray]:
+    """Scores that should not all be equal: those of one context, or all."""
+    if contexts is None:
+        return [scores] if len(scores) > 1 else []
+    rows: dict[Any, list[int]] = {}
+    for row, context in enumerate(contexts):
+        rows.setdefault(context, []).append(row)
+    return [scores[each] for each in rows.values() if len(each) > 1]

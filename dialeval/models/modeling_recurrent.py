@@ -1,0 +1,205 @@
+"""Recurrent discriminators: each reads a passage as one row of tokens and says who answered.
+
+Turns end with the `eos` token, the last turn is the response. Rows may be padded on either side.
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from transformers import PreTrainedModel
+from transformers.modeling_outputs import SequenceClassifierOutput
+
+from .configuration_recurrent import (
+    AttentionConfig,
+    ConcatConfig,
+    HierarchicalConfig,
+    RecurrentDiscriminatorConfig,
+    RnnConfig,
+)
+from .padding import align_left, inside
+
+
+class RecurrentDiscriminator(PreTrainedModel):
+    """What the recurrent discriminators share: an embedding, a two-way classifier, a loss."""
+
+    config_class = RecurrentDiscriminatorConfig
+    base_model_prefix = "discriminator"
+    pooled_size = 1  # widths of `hidden_size` that the classifier reads
+
+    def __init__(self, config: RecurrentDiscriminatorConfig):
+        super().__init__(config)
+        self.embedding = nn.Embedding(config.vocab_size, config.embedding_size)
+        self.dropout = nn.Dropout(config.dropout)
+        self.classifier = nn.Linear(self.pooled_size * config.hidden_size, config.num_labels)
+
+    def _init_weights(self, module: nn.Module) -> None:
+        for parameter in module.parameters(recurse=False):
+            nn.init.uniform_(parameter, -self.config.init_range, self.config.init_range)
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        labels: Tensor | None = None,
+        **kwargs,
+    ) -> SequenceClassifierOutput:
+        if attention_mask is None:
+            attention_mask = (input_ids != self.config.pad_token_id).long()
+        input_ids, lengths = align_left(input_ids, attention_mask)
+        pooled, more = self.pool(input_ids, lengths)  # (batch, pooled)
+        logits = self.classifier(self.dropout(pooled))  # (batch, 2)
+        loss = None if labels is None else F.cross_entropy(logits, labels)
+        return SequenceClassifierOutput(loss=loss, logits=logits, **more)
+
+    def pool(self, input_ids: Tensor, lengths: Tensor) -> tuple[Tensor, dict]:
+        """The representation before the softmax, shape `(batch, pooled)`, and what else is shown.
+
+        Args:
+            input_ids (`Tensor`):
+                Tokens with all padding on the right, shape `(batch, time)`.
+            lengths (`Tensor`):
+                Tokens in each row, shape `(batch,)`.
+        """
+        raise NotImplementedError(f"{type(self).__name__} says nothing about how it reads.")
+
+    def embed(self, input_ids: Tensor) -> Tensor:
+        """Word vectors, with dropout."""
+        return self.dropout(self.embedding(input_ids))  # (..., embedding)
+
+
+class HierarchicalDiscriminator(RecurrentDiscriminator):
+    """An LSTM over the words of each turn, an LSTM over the turns (Li et al., 2017, sec. 3.1)."""
+
+    config_class = HierarchicalConfig
+
+    def __init__(self, config: HierarchicalConfig):
+        super().__init__(config)
+        self.words = nn.LSTM(config.embedding_size, config.hidden_size, batch_first=True)
+        self.turns = nn.LSTM(config.hidden_size, config.hidden_size, batch_first=True)
+        self.post_init()
+
+    def pool(self, input_ids: Tensor, lengths: Tensor) -> tuple[Tensor, dict]:
+        vectors, count = self.turn_vectors(input_ids, lengths)  # (batch, turns, hidden)
+        return last_state(self.turns, self.dropout(vectors), count), {}
+
+    def turn_vectors(self, input_ids: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """Last hidden state of each turn, shape `(batch, turns, hidden)`, and turns in each row."""
+        turns, sizes, row, place = split_turns(input_ids, lengths, self.config.eos_token_id)
+        states = last_state(self.words, self.embed(turns), sizes)  # (all turns, hidden)
+        count = torch.bincount(row, minlength=len(input_ids))
+        vectors = states.new_zeros(len(input_ids), int(count.max()), states.shape[-1])
+        vectors[row, place] = states
+        return vectors, count
+
+
+class ConcatDiscriminator(HierarchicalDiscriminator):
+    """The turns' vectors side by side, into a softmax (Li et al., 2017, sec. 5.1).
+
+    A passage has at most `max_turns` turns, counted from the response; missing ones are zero.
+    """
+
+    config_class = ConcatConfig
+
+    def __init__(self, config: ConcatConfig):
+        RecurrentDiscriminator.__init__(self, config)
+        self.words = nn.LSTM(config.embedding_size, config.hidden_size, batch_first=True)
+        self.classifier = nn.Linear(config.max_turns * config.hidden_size, config.num_labels)
+        self.post_init()
+
+    def pool(self, input_ids: Tensor, lengths: Tensor) -> tuple[Tensor, dict]:
+        vectors, count = self.turn_vectors(input_ids, lengths)  # (batch, turns, hidden)
+        most = self.config.max_turns
+        back = torch.arange(most, device=vectors.device)  # 0 is the response
+        place = count[:, None] - 1 - back  # (batch, most)
+        chosen = vectors.gather(
+            1, place.clamp(min=0)[..., None].expand(-1, -1, vectors.shape[-1])
+        )  # (batch, most, hidden)
+        return (chosen * (place >= 0)[..., None]).flatten(1), {}
+
+
+class AttentionDiscriminator(RecurrentDiscriminator):
+    """A bidirectional LSTM whose states are weighted by attention (Bruni and Fernández, 2017).
+
+    `attentions` holds the weight of each token, shape `(batch, time)`, in the order of the input
+    without its padding; `hidden_states` the states of the LSTM, from which those of the context
+    and of the response are told apart by [`response_mask`].
+    """
+
+    config_class = AttentionConfig
+    pooled_size = 2
+
+    def __init__(self, config: AttentionConfig):
+        super().__init__(config)
+        self.words = nn.LSTM(
+            config.embedding_size, config.hidden_size, batch_first=True, bidirectional=True
+        )
+        self.hidden = nn.Linear(2 * config.hidden_size, 2 * config.hidden_size)
+        self.query = nn.Linear(2 * config.hidden_size, 1, bias=False)
+        self.post_init()
+
+    def pool(self, input_ids: Tensor, lengths: Tensor) -> tuple[Tensor, dict]:
+        states = all_states(self.words, self.embed(input_ids), lengths)  # (batch, time, 2 hidden)
+        hidden = torch.tanh(self.hidden(states))  # eq. 4
+        scores = self.query(hidden).squeeze(-1)  # (batch, time)
+        outside = ~inside(lengths, states.shape[1])
+        weights = scores.masked_fill(outside, float("-inf")).softmax(-1)  # eq. 5
+        pooled = (weights[..., None] * states).sum(1)  # (batch, 2 hidden)
+        return pooled, {"attentions": weights, "hidden_states": states}
+
+
+class RnnDiscriminator(RecurrentDiscriminator):
+    """One LSTM over message and response, and a classifier (Kannan and Vinyals, 2016, sec. 2)."""
+
+    config_class = RnnConfig
+
+    def __init__(self, config: RnnConfig):
+        super().__init__(config)
+        self.words = nn.LSTM(config.embedding_size, config.hidden_size, batch_first=True)
+        self.post_init()
+
+    def pool(self, input_ids: Tensor, lengths: Tensor) -> tuple[Tensor, dict]:
+        return last_state(self.words, self.embed(input_ids), lengths), {}
+
+
+def split_turns(
+    input_ids: Tensor, lengths: Tensor, eos: int
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The turns of all rows, one a row, shape `(turns, time)`; their sizes, rows and places."""
+    turn, is_token = turn_numbers(input_ids, lengths, eos)
+    row, time = is_token.nonzero(as_tuple=True)
+    key = row * input_ids.shape[1] + turn[row, time]
+    _, number, sizes = key.unique_consecutive(return_inverse=True, return_counts=True)
+    starts = sizes.cumsum(0) - sizes
+    turns = input_ids.new_zeros(len(sizes), int(sizes.max()))
+    turns[number, torch.arange(len(number), device=row.device) - starts[number]] = input_ids[
+        row, time
+    ]
+    return turns, sizes, row[starts], turn[row, time][starts]
+
+
+def last_state(lstm: nn.LSTM, inputs: Tensor, lengths: Tensor) -> Tensor:
+    """The hidden state after each sequence's last item, shape `(batch, hidden)`."""
+    # Reading on into the padding and looking back is several times faster than packing on a CPU.
+    states, _ = lstm(inputs)  # (batch, time, hidden)
+    return states[torch.arange(len(states), device=states.device), lengths - 1]
+
+
+def all_states(lstm: nn.LSTM, inputs: Tensor, lengths: Tensor) -> Tensor:
+    """Hidden states at each item, zero on padding, shape `(batch, time, directions * hidden)`."""
+    packed = pack_padded_sequence(inputs, lengths.cpu(), batch_first=True, enforce_sorted=False)
+    return pad_packed_sequence(lstm(packed)[0], batch_first=True)[0]
+
+
+def response_mask(input_ids: Tensor, attention_mask: Tensor, eos: int) -> Tensor:
+    """Where the response stands in left-aligned rows, shape `(batch, time)`."""
+    input_ids, lengths = align_left(input_ids, attention_mask)
+    turn, is_token = turn_numbers(input_ids, lengths, eos)
+    return is_token & (turn == turn.masked_fill(~is_token, 0).amax(1, keepdim=True))
+
+
+def turn_numbers(input_ids: Tensor, lengths: Tensor, eos: int) -> tuple[Tensor, Tensor]:
+    """Which turn each token belongs to, its end token included, and which are tokens at all."""
+    is_token = inside(lengths, input_ids.shape[1])
+    ends = ((input_ids == eos) & is_token).long()
+    return ends.cumsum(1) - ends, is_token

@@ -1,0 +1,95 @@
+"""Any transformer with a scalar head: how human is this response? (Gao et al., 2021)
+
+The head gives one number h, and the logits are (0, h), so that their softmax is sigmoid(h) and the
+two labels keep their names. The token that the head reads is found by the attention mask, never by
+looking for padding tokens: GPT-2's separator, end and padding are all the same token.
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from transformers import AutoModel, PreTrainedModel
+from transformers.modeling_outputs import SequenceClassifierOutput
+
+from .configuration_transformer import TransformerDiscriminatorConfig
+from .padding import align_left, inside
+
+
+class TransformerDiscriminator(PreTrainedModel):
+    """An `AutoModel` backbone, pooled by mask, and a linear head without bias."""
+
+    config_class = TransformerDiscriminatorConfig
+    base_model_prefix = "backbone"
+    supports_gradient_checkpointing = True
+    _supports_sdpa = True
+
+    def __init__(self, config: TransformerDiscriminatorConfig, backbone: nn.Module | None = None):
+        super().__init__(config)
+        shape = config.backbone_config
+        self.backbone = AutoModel.from_config(shape) if backbone is None else backbone
+        self.dropout = nn.Dropout(config.dropout)
+        self.score = nn.Linear(shape.hidden_size, 1, bias=False)
+        self.post_init()
+
+    @classmethod
+    def from_backbone(
+        cls, name: str, pooling: str | None = None, dropout: float = 0.0, **kwargs
+    ) -> "TransformerDiscriminator":
+        """A new head on a pretrained backbone, by folder or Hub name."""
+        backbone = AutoModel.from_pretrained(name, **kwargs)
+        causal = not reads_ahead(backbone)
+        config = TransformerDiscriminatorConfig(
+            backbone.config, pooling or ("last" if causal else "mean"), causal, dropout
+        )
+        model = cls(config, backbone)
+        nn.init.normal_(model.score.weight, std=0.02)
+        return model
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        labels: Tensor | None = None,
+        **kwargs,
+    ) -> SequenceClassifierOutput:
+        mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
+        scores = self.score(self.dropout(self.pooled(input_ids, mask))).squeeze(-1)  # (batch,)
+        logits = torch.stack([torch.zeros_like(scores), scores], dim=-1)  # (batch, 2)
+        loss = None if labels is None else F.cross_entropy(logits, labels)
+        return SequenceClassifierOutput(loss=loss, logits=logits)
+
+    def pooled(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        """What the head reads, shape `(batch, hidden)`."""
+        input_ids, lengths = align_left(input_ids, attention_mask)
+        is_token = inside(lengths, input_ids.shape[1])
+        more = {"use_cache": False} if self.config.causal else {}
+        states = self.backbone(
+            input_ids=input_ids, attention_mask=is_token.long(), **more
+        ).last_hidden_state  # (batch, time, hidden)
+        if self.config.pooling == "mean":
+            return (states * is_token[..., None]).sum(1) / lengths[:, None]
+        if self.config.pooling == "first":
+            return states[:, 0]
+        return states[torch.arange(len(states), device=states.device), lengths - 1]
+
+
+@torch.no_grad()
+def reads_ahead(backbone: nn.Module) -> bool:
+    """Whether a token's state depends on what comes after it, as an encoder's does."""
+    was_training = backbone.training
+    backbone.eval()
+    device = next(backbone.parameters()).device
+    one, two = (torch.tensor([[5, 6, 7, last]], device=device) for last in (8, 9))
+    first, second = (backbone(input_ids=ids).last_hidden_state[:, :3] for ids in (one, two))
+    backbone.train(was_training)
+    return not torch.allclose(first, second, atol=1e-5)
+
+
+def pairwise_loss(human: Tensor, machine: Tensor) -> Tensor:
+    """How far the human response is from outscoring the machine's (Gao et al., 2021, eq. 1).
+
+    Example:
+        >>> round(pairwise_loss(torch.tensor([2.0]), torch.tensor([2.0])).item(), 4)
+        0.6931
+    """
+    return -F.logsigmoid(human - machine).mean()
