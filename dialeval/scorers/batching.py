@@ -1,0 +1,23 @@
+"""Batches of like length under a budget of tokens, so that little is spent on padding."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+
+def token_batches(lengths: Sequence[int], max_tokens: int) -> Iterator[np.ndarray]:
+    """Row numbers in batches whose padded size stays within the budget, longest first.
+
+    The longest come first so that a row that does not fit in memory says so at once.
+
+    Example:
+        >>> [batch.tolist() for batch in token_batches([2, 9, 3, 8], max_tokens=18)]
+        [[1, 3], [2, 0]]
+    """
+    order = np.argsort(-np.asarray(lengths), kind="stable")
+    start = 0
+    while start < len(order):
+        widest = max(1, int(lengths[order[start]]))
+        size = max(1, max_tokens // widest)
+        yield order[start : start + size]
+        start += size

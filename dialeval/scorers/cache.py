@@ -1,0 +1,48 @@
+"""Scores on disk, appended as they come, so that an interrupted run goes on where it stopped."""
+
+import math
+import re
+from array import array
+from collections.abc import Sequence
+from hashlib import blake2b
+from pathlib import Path
+
+import numpy as np
+
+_LINE = re.compile(r"^([0-9a-f]{24}) (-?0x[0-9a-f.]+p[+-]\d+);$", re.MULTILINE)
+
+
+class ScoreCache:
+    """An append-only file of keys and scores; a line that was cut off is ignored."""
+
+    def __init__(self, path: Path | str):
+        self.path = Path(path)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._scores: dict[str, float] = {}
+        text = self.path.read_text("ascii", "ignore") if self.path.exists() else ""
+        for key, score in _LINE.findall(text):
+            self._scores[key] = float.fromhex(score)
+        if text and not text.endswith("\n"):  # a torn line: begin a new one after it
+            with self.path.open("a", encoding="ascii") as file:
+                file.write("\n")
+
+    def __len__(self) -> int:
+        return len(self._scores)
+
+    @staticmethod
+    def key(model: str, ids: Sequence[int]) -> str:
+        """A name for what a model is asked: its weights and the tokens it reads."""
+        found = blake2b(model.encode(), digest_size=12)
+        found.update(array("q", ids).tobytes())
+        return found.hexdigest()
+
+    def get(self, key: str) -> float:
+        """The score, or not-a-number where it is not known."""
+        return self._scores.get(key, math.nan)
+
+    def put(self, keys: Sequence[str], scores: np.ndarray) -> None:
+        """Remember scores, and write them at once."""
+        pairs = list(zip(keys, scores.tolist(), strict=True))
+        self._scores.update(pairs)
+        with self.path.open("a", encoding="ascii") as file:
+            file.writelines(f"{key} {score.hex()};\n" for key, score in pairs)

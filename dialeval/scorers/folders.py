@@ -1,0 +1,101 @@
+"""Saved scorers: a folder with everything in it, and `scorer.json` to say what it is."""
+
+import json
+from dataclasses import asdict
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from dialeval._version import __version__
+from dialeval.dialogues import BadInput, whole_file
+from dialeval.scorers.base import Decision
+
+SETTINGS = "scorer.json"
+KINDS = {
+    "neural": "dialeval.scorers.neural:NeuralScorer",
+    "svm": "dialeval.scorers.linear:SvmScorer",
+    "length": "dialeval.scorers.baselines:LengthScorer",
+    "constant": "dialeval.scorers.baselines:ConstantScorer",
+    "coin": "dialeval.scorers.baselines:CoinScorer",
+    "response-only": "dialeval.scorers.baselines:ResponseOnlyScorer",
+    "shuffled-context": "dialeval.scorers.baselines:ShuffledContextScorer",
+    "joint": "dialeval.scorers.joint:JointScorer",
+    "zero-shot": "dialeval.scorers.zeroshot:ZeroShotScorer",
+}
+"""Where the class of each kind of scorer stands."""
+
+
+def save_scorer(scorer: Any, folder: Path | str) -> Path:
+    """Write a scorer and its settings; `load_scorer` needs nothing else."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    settings = {
+        "kind": scorer.kind,
+        "name": scorer.name,
+        "dialeval": __version__,
+        "decision": asdict(scorer.decision),
+        **scorer.save(folder),
+    }
+    with whole_file(folder / SETTINGS) as file:
+        json.dump(settings, file, ensure_ascii=False, indent=2)
+        file.write("\n")
+    return folder
+
+
+def load_scorer(name: Path | str, **options: Any) -> Any:
+    """A scorer by the folder it was saved in, or by its name on the Hub.
+
+    Args:
+        options:
+            What the kind of scorer takes, such as `device` or `max_tokens` for neural ones.
+    """
+    folder = _folder(
+        str(name), options.pop("revision", None), options.pop("local_files_only", None)
+    )
+    path = folder / SETTINGS
+    if not path.is_file():
+        found = ", ".join(sorted(each.name for each in folder.iterdir())) or "nothing"
+        raise BadInput(
+            f"no {SETTINGS} here, only {found}.",
+            folder,
+            remedy="Give a folder written by `dialeval train`, or by save_scorer.",
+        )
+    try:
+        settings = json.loads(path.read_text(encoding="utf-8"))
+    except json.JSONDecodeError as error:
+        message = f"expected JSON, but {error.msg.lower()}."
+        raise BadInput(message, path, error.lineno, "Save the scorer again.") from None
+    return scorer_class(settings.get("kind"), path).load(folder, settings, **options)
+
+
+def decision_of(settings: dict[str, Any]) -> Decision:
+    """The decision as it was saved."""
+    return Decision(**settings.get("decision", {}))
+
+
+def scorer_class(kind: str | None, path: Path | str = "") -> type:
+    """The class of a kind of scorer."""
+    if kind not in KINDS:
+        remedy = f"This version knows {', '.join(KINDS)}."
+        raise BadInput(f"unknown kind of scorer {kind!r}.", path, remedy=remedy)
+    module, name = KINDS[kind].split(":")
+    return getattr(import_module(module), name)
+
+
+def _folder(name: str, revision: str | None, local_files_only: bool | None) -> Path:
+    if Path(name).is_dir():
+        return Path(name)
+    if Path(name).exists() or name.count("/") != 1:
+        raise BadInput("expected a folder or a name on the Hub.", name, remedy="Check the name.")
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(
+            snapshot_download(name, revision=revision, local_files_only=bool(local_files_only))
+        )
+    except Exception as error:
+        raise BadInput(
+            f"no such folder, and the Hub does not give it: {error}",
+            name,
+            remedy="Check the name, the network and `hf auth whoami`.",
+        ) from None

@@ -1,0 +1,268 @@
+"""The engine that runs neural discriminators over passages of any number."""
+
+import logging
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from accelerate.utils import gather_object
+from torch import Tensor
+from tqdm.auto import tqdm
+from transformers import AutoModelForSequenceClassification, AutoTokenizer, PreTrainedModel
+
+import dialeval.models  # noqa: F401  registers the architectures
+from dialeval.dialogues import BadInput, Passage, Passages, iterate
+from dialeval.dialogues.encoding import Encoded, InputFormat
+from dialeval.dialogues.storage import chunks
+from dialeval.scorers.base import Decision
+from dialeval.scorers.batching import token_batches
+from dialeval.scorers.cache import ScoreCache
+from dialeval.scorers.folders import decision_of
+
+logger = logging.getLogger(__name__)
+
+_WINDOW = 16_384  # passages that are sorted by length together
+
+
+class NeuralScorer:
+    """P(human) of each passage by a discriminator.
+
+    Args:
+        model (`PreTrainedModel`):
+            Sequence classifier over `{0: machine, 1: human}`.
+        tokenizer (`PreTrainedTokenizerBase`):
+            Its tokenizer.
+        input_format (`InputFormat`):
+            How it reads a passage.
+        temperature (`float`, *optional*, defaults to 1.0):
+            Logits are divided by it: calibration on validation data.
+        device (`str`, *optional*):
+            Where to run; the best there is by default.
+        max_tokens (`int`, *optional*):
+            Tokens of a batch, padding included. By default 1,024 on a CPU, whose caches a larger
+            batch overflows (measured: 8,192 runs at two thirds of the speed), and 16,384 elsewhere.
+        accelerator (`Accelerator`, *optional*):
+            Shares the work among its processes; every one of them gets all scores.
+        cache (`Path` or `str`, *optional*):
+            File of scores that an interrupted run goes on from.
+        training (`dict`, *optional*):
+            What is known about how it was trained: data, settings, validation numbers.
+    """
+
+    kind = "neural"
+    higher_is_human = True
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        tokenizer: Any,
+        input_format: InputFormat,
+        name: str = "",
+        decision: Decision | None = None,
+        temperature: float = 1.0,
+        device: str | torch.device | None = None,
+        max_tokens: int | None = None,
+        accelerator: Any = None,
+        cache: Path | str | None = None,
+        training: dict[str, Any] | None = None,
+        progress: bool = False,
+    ):
+        _check_labels(model)
+        self.accelerator = accelerator
+        self.device = torch.device(device or _best_device(accelerator))
+        self.model = model.to(self.device).eval()
+        self.tokenizer = tokenizer
+        self.input_format = input_format.limited(_longest(model))
+        self.name = name or model.config.model_type.removeprefix("dialeval-")
+        self.decision = decision or Decision()
+        self.temperature = temperature
+        self.max_tokens = max_tokens or (1_024 if self.device.type == "cpu" else 16_384)
+        self.cache = ScoreCache(cache) if cache else None
+        self.training = training or {}
+        self.progress = progress
+        self._warned: set[str] = set()
+
+    @property
+    def signature(self) -> str:
+        """How its numbers are made."""
+        dtype = str(next(self.model.parameters()).dtype).removeprefix("torch.")
+        trained = self.training.get("signature", "")
+        parts = [f"disc:{self.name}", f"in:{self.input_format.name}", self.decision.signature]
+        parts += [f"T:{self.temperature:.4g}"] if self.temperature != 1 else []
+        return "|".join([*parts, dtype, *filter(None, [trained])])
+
+    def __call__(self, passages: Passages | Sequence[Passage]) -> np.ndarray:
+        """P(human) of each passage, in their order."""
+        return 1 / (1 + np.exp(-self.margins(passages) / self.temperature))
+
+    def margins(self, passages: Passages | Sequence[Passage]) -> np.ndarray:
+        """How far the human logit is above the machine's, shape `(n,)`."""
+        found = []
+        total = len(passages)
+        bar = tqdm(total=total, desc=self.name, unit=" passages", disable=not self.progress)
+        for window in chunks(_objects(passages), _WINDOW):
+            encoded = self.input_format(self.tokenizer, window)
+            self._say_cut(encoded, window)
+            found.append(self._score(encoded, bar))
+        bar.close()
+        return np.concatenate(found) if found else np.zeros(0)
+
+    def _score(self, encoded: list[Encoded], bar: tqdm) -> np.ndarray:
+        rows = [each.ids or [self.pad_id] for each in encoded]
+        scores = np.full(len(rows), np.nan)
+        if self.cache is not None:  # an empty one is false
+            keys = [self.cache.key(self.fingerprint, ids) for ids in rows]
+            scores[:] = [self.cache.get(key) for key in keys]
+        todo = np.flatnonzero(np.isnan(scores))
+        bar.update(len(rows) - len(todo))
+        lengths = [len(rows[row]) for row in todo]
+        for batch in self._mine(list(token_batches(lengths, self.max_tokens))):
+            chosen = todo[batch]
+            scores[chosen] = self._forward([rows[row] for row in chosen])
+            if self.cache is not None:  # an empty one is false
+                self.cache.put([keys[row] for row in chosen], scores[chosen])
+            bar.update(len(chosen))
+        return self._gathered(scores, todo)
+
+    def _mine(self, batches: list[np.ndarray]) -> Iterator[np.ndarray]:
+        """This process's share of the batches."""
+        if self.accelerator is None:
+            return iter(batches)
+        return iter(batches[self.accelerator.process_index :: self.accelerator.num_processes])
+
+    def _gathered(self, scores: np.ndarray, todo: np.ndarray) -> np.ndarray:
+        if self.accelerator is None or self.accelerator.num_processes == 1:
+            return scores
+        own = [(int(row), float(scores[row])) for row in todo if not np.isnan(scores[row])]
+        for row, score in gather_object(own):
+            scores[row] = score
+        return scores
+
+    @torch.inference_mode()
+    def _forward(self, rows: list[list[int]]) -> np.ndarray:
+        batch = pad(rows, self.pad_id)
+        logits = self.model(**{name: each.to(self.device) for name, each in batch.items()}).logits
+        margins = (logits[:, 1] - logits[:, 0]).float().cpu().numpy()
+        if not np.isfinite(margins).all():
+            raise BadInput(
+                f"the discriminator {self.name!r} gave {(~np.isfinite(margins)).sum()} scores that "
+                "are not numbers.",
+                remedy="Train it with a smaller learning rate, or run it in float32.",
+            )
+        return margins.astype(np.float64)
+
+    @property
+    def pad_id(self) -> int:
+        """A token to fill rows with; the mask hides it, so any will do where there is none."""
+        found = self.tokenizer.pad_token_id
+        return 0 if found is None else found
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the weights, the same on every machine."""
+        if not hasattr(self, "_fingerprint"):
+            self._fingerprint = fingerprint(self.model)
+        return self._fingerprint
+
+    def _say_cut(self, encoded: list[Encoded], window: Sequence[Passage]) -> None:
+        cut = sum(each.response_cut > 0 for each in encoded)
+        empty = sum(not passage.response.strip() for passage in window)
+        if cut and "cut" not in self._warned:
+            self._warned.add("cut")
+            logger.warning(
+                "%s reads at most %s tokens of this; %d of the first %d responses were cut.",
+                self.name, self.input_format.max_length or self.input_format.max_response,
+                cut, len(encoded),
+            )  # fmt: skip
+        if empty and "empty" not in self._warned:
+            self._warned.add("empty")
+            logger.warning("%d responses are empty; %s scores them all the same.", empty, self.name)
+
+    def save(self, folder: Path) -> dict[str, Any]:
+        """Write weights, configuration and tokenizer; give the settings to remember."""
+        self.model.save_pretrained(folder)
+        self.tokenizer.save_pretrained(folder)
+        return {
+            "input_format": self.input_format.to_dict(),
+            "temperature": self.temperature,
+            "training": self.training,
+            "fingerprint": self.fingerprint,
+        }
+
+    @classmethod
+    def load(
+        cls,
+        folder: Path,
+        settings: dict[str, Any],
+        neural: dict[str, Any] | None = None,
+        **options: Any,
+    ) -> "NeuralScorer":
+        """A scorer as `save` wrote it; `neural` are options meant for neural scorers only."""
+        try:
+            model = AutoModelForSequenceClassification.from_pretrained(folder)
+            tokenizer = AutoTokenizer.from_pretrained(folder)
+        except (OSError, ValueError) as error:
+            remedy = "Copy the whole folder again, or train it anew."
+            raise BadInput(f"it is not complete: {error}", folder, remedy=remedy) from None
+        return cls(
+            model,
+            tokenizer,
+            InputFormat(**settings["input_format"]),
+            settings["name"],
+            decision_of(settings),
+            settings.get("temperature", 1.0),
+            training=settings.get("training"),
+            **{**(neural or {}), **options},
+        )
+
+
+def pad(rows: Sequence[Sequence[int]], pad_id: int) -> dict[str, Tensor]:
+    """Rows of token ids as one tensor, padded on the right, and its mask."""
+    lengths = torch.tensor([len(row) for row in rows])
+    mask = torch.arange(int(lengths.max())) < lengths[:, None]
+    ids = torch.full(mask.shape, pad_id, dtype=torch.long)
+    ids[mask] = torch.tensor([token for row in rows for token in row], dtype=torch.long)
+    return {"input_ids": ids, "attention_mask": mask.long()}
+
+
+def fingerprint(model: torch.nn.Module) -> str:
+    """A hash of a model's weights."""
+    from hashlib import blake2b
+
+    found = blake2b(digest_size=8)
+    for name, tensor in sorted(model.state_dict().items()):
+        found.update(name.encode())
+        found.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
+    return found.hexdigest()
+
+
+def _objects(passages: Passages | Sequence[Passage]) -> Iterator[Passage]:
+    return iterate(passages) if isinstance(passages, Passages) else iter(passages)
+
+
+def _longest(model: PreTrainedModel) -> int | None:
+    """Tokens that a model can read, where its positions are counted."""
+    shape = getattr(model.config, "backbone", None) or {}
+    found = shape.get("n_positions") or shape.get("max_position_embeddings")
+    offset = 2 if shape.get("model_type") in ("roberta", "xlm-roberta", "camembert") else 0
+    return found - offset if found else None
+
+
+def _best_device(accelerator: Any) -> str:
+    if accelerator is not None:
+        return str(accelerator.device)
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def _check_labels(model: PreTrainedModel) -> None:
+    labels = {int(key): str(value).lower() for key, value in model.config.id2label.items()}
+    if labels != {0: "machine", 1: "human"}:
+        raise BadInput(
+            f"a discriminator's labels are {{0: machine, 1: human}}, but this one has {labels}.",
+            remedy="If they are swapped, swap the rows of its classifier; if it has one logit, "
+            "load it with dialeval.models.load_dialogrpt.",
+        )

@@ -1,0 +1,138 @@
+"""The scoring engine: order, batches, cache and folders do not change a score."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from dialeval.dialogues import BadInput, Passage, Turn, iterate, to_passages
+from dialeval.dialogues.encoding import input_format
+from dialeval.models import HierarchicalConfig, HierarchicalDiscriminator
+from dialeval.models.tokenizers import word_tokenizer
+from dialeval.scorers import load_scorer, save_scorer
+from dialeval.scorers.batching import token_batches
+from dialeval.scorers.neural import NeuralScorer
+
+WORDS = [f"word{n}" for n in range(40)]
+
+
+@pytest.fixture(scope="module")
+def passages():
+    rng = np.random.default_rng(0)
+
+    def text():
+        return " ".join(rng.choice(WORDS, rng.integers(1, 30)))
+
+    return to_passages(
+        Passage((Turn("A", text()), Turn("B", text())), text(), id=f"{n}", dialogue_id=f"{n // 2}")
+        for n in range(150)
+    )
+
+
+def make_scorer(**options):
+    torch.manual_seed(0)
+    tokenizer = word_tokenizer([" ".join(WORDS)], 100)
+    model = HierarchicalDiscriminator(
+        HierarchicalConfig(vocab_size=len(tokenizer), hidden_size=12, init_range=1.0)
+    )
+    return NeuralScorer(model, tokenizer, input_format("words"), "tiny", **options)
+
+
+def test_scores_do_not_depend_on_batches_or_order(passages):
+    scores = make_scorer()(passages)
+    assert scores.std() > 1e-5
+    for max_tokens in (1, 100, 1000):
+        np.testing.assert_allclose(make_scorer(max_tokens=max_tokens)(passages), scores, atol=1e-6)
+    order = np.random.default_rng(1).permutation(len(passages))
+    np.testing.assert_allclose(make_scorer()(passages.select(order)), scores[order], atol=1e-6)
+    np.testing.assert_allclose(make_scorer()(list(iterate(passages))), scores, atol=1e-6)
+
+
+def test_temperature_flattens_and_keeps_the_order(passages):
+    sharp, flat = make_scorer()(passages), make_scorer(temperature=3.0)(passages)
+    logit = np.log(sharp / (1 - sharp))
+    np.testing.assert_allclose(np.log(flat / (1 - flat)), logit / 3, atol=1e-6)
+
+
+def test_a_saved_scorer_gives_equal_scores_in_a_fresh_process(passages, tmp_path):
+    scorer = make_scorer(temperature=2.0)
+    save_scorer(scorer, tmp_path / "judge")
+    passages.select_columns(["id"])
+    from dialeval.dialogues import write_passages
+
+    write_passages(passages, tmp_path / "data.jsonl")
+    code = (
+        "import dialeval; s = dialeval.load_scorer('judge');"
+        "print(*[x.hex() for x in s(dialeval.read_passages('data.jsonl')).tolist()]); "
+        "print(s.signature)"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    found = [float.fromhex(word) for word in told[-2].split()]
+    np.testing.assert_allclose(found, scorer(passages), atol=1e-6)
+    assert told[-1] == scorer.signature
+
+
+def test_a_cache_remembers_and_survives_a_torn_line(passages, tmp_path):
+    path = tmp_path / "cache" / "scores.txt"
+    scores = make_scorer(cache=path)(passages)
+    lines = path.read_text().splitlines()
+    assert len(lines) == len(passages)
+    path.write_text("\n".join(lines[:70]) + "\n" + lines[70][:30])
+
+    resumed = make_scorer(cache=path)
+    calls = []
+    forward = resumed._forward
+    resumed._forward = lambda rows: (calls.append(len(rows)), forward(rows))[1]
+    np.testing.assert_allclose(resumed(passages), scores, atol=1e-6)
+    assert sum(calls) == len(passages) - 70
+
+    other = make_scorer(cache=path)
+    with torch.no_grad():
+        other.model.classifier.bias[1] += 1.0
+    assert not np.allclose(other(passages), scores)  # other weights, other keys
+
+
+def test_numbers_that_are_none_are_an_error(passages):
+    scorer = make_scorer()
+    with torch.no_grad():
+        scorer.model.classifier.bias.fill_(float("nan"))
+    with pytest.raises(BadInput, match="scores that are not numbers.*smaller learning rate"):
+        scorer(passages)
+
+
+def test_swapped_labels_are_refused():
+    scorer = make_scorer()
+    scorer.model.config.id2label = {0: "human", 1: "machine"}
+    with pytest.raises(BadInput, match="labels are {0: machine, 1: human}"):
+        NeuralScorer(scorer.model, scorer.tokenizer, scorer.input_format)
+
+
+def test_foreign_and_broken_folders_say_what_is_missing(tmp_path):
+    (tmp_path / "foreign").mkdir()
+    (tmp_path / "foreign" / "weights.bin").write_text("x")
+    with pytest.raises(BadInput, match="no scorer.json here, only weights.bin"):
+        load_scorer(tmp_path / "foreign")
+    save_scorer(make_scorer(), tmp_path / "judge")
+    (tmp_path / "judge" / "model.safetensors").unlink()
+    with pytest.raises(BadInput, match="it is not complete"):
+        load_scorer(tmp_path / "judge")
+    with pytest.raises(BadInput, match="expected a folder or a name on the Hub"):
+        load_scorer("nowhere")
+
+
+def test_an_empty_response_is_scored_with_a_word(caplog):
+    scores = make_scorer()([Passage((Turn("A", "word1"),), "")])
+    assert np.isfinite(scores).all() and "1 responses are empty" in caplog.text
+
+
+def test_batches_respect_the_budget_and_lose_nobody():
+    lengths = np.random.default_rng(0).integers(1, 60, 500)
+    found = list(token_batches(lengths, 256))
+    assert sorted(np.concatenate(found)) == list(range(500))
+    assert all(lengths[batch].max() * len(batch) <= 256 for batch in found)
+    spent = sum(lengths[batch].max() * len(batch) for batch in found)
+    assert lengths.sum() / spent > 0.9
