@@ -12,6 +12,7 @@ _ROOMS = {
     ),
     "metrics": ("available", "load"),
     "protocols.leaks": ("find_leaks",),
+    "scorers": ("load_scorer", "save_scorer"),
 }  # fmt: skip
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 

@@ -17,8 +17,8 @@ MAY_IMPORT = {
     "perturbations": {"dialogues"},
     "models": {"dialogues"},
     "responders": {"dialogues", "models"},
-    "scorers": {"dialogues", "models"},
-    "training": {"dialogues", "models", "responders", "scorers"},
+    "scorers": {"dialogues", "models", "metrics"},  # arithmetic is for everybody
+    "training": {"dialogues", "models", "metrics", "responders", "scorers"},
     "protocols": {
         "dialogues", "metrics", "judgements", "perturbations", "models", "responders", "scorers",
         "training",

@@ -5,7 +5,7 @@ import sys
 import typer
 
 from dialeval._version import __version__
-from dialeval.commands import data, demo
+from dialeval.commands import data, demo, score, train
 
 app = typer.Typer(
     help="Can a judge tell a dialogue system's replies from a human's, and can it be trusted?",
@@ -15,6 +15,10 @@ app = typer.Typer(
 )
 app.add_typer(data.app, name="data")
 app.command("demo")(demo.demo)
+app.command("train", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(
+    train.train
+)
+app.command("score")(score.score)
 
 
 def _version(wanted: bool) -> None:

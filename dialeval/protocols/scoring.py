@@ -1,0 +1,37 @@
+"""Scores beside the passages they belong to."""
+
+from typing import Any
+
+import numpy as np
+from datasets import Value
+
+from dialeval.dialogues import Passages, iterate
+from dialeval.dialogues.storage import chunks
+from dialeval.scorers import is_human
+
+
+def score_passages(scorer: Any, passages: Passages) -> Passages:
+    """The passages with a score, a decision, and how many tokens were read and cut."""
+    scores = scorer(passages)
+    columns = {
+        "score": (scores.tolist(), "float64"),
+        "taken_for_human": (is_human(scorer, scores).tolist(), "bool"),
+    }
+    if hasattr(scorer, "input_format"):
+        used, cut = _tokens(scorer, passages)
+        columns |= {"tokens": (used.tolist(), "int32"), "tokens_cut": (cut.tolist(), "int32")}
+    for name, (values, kind) in columns.items():
+        if name in passages.column_names:
+            passages = passages.remove_columns(name)
+        passages = passages.add_column(name, values, feature=Value(kind))
+    return passages
+
+
+def _tokens(scorer: Any, passages: Passages) -> tuple[np.ndarray, np.ndarray]:
+    found = [
+        (len(each.ids), each.cut)
+        for window in chunks(iterate(passages), 4096)
+        for each in scorer.input_format(scorer.tokenizer, window)
+    ]
+    used, cut = np.array(found or np.zeros((0, 2)), dtype=np.int64).T
+    return used, cut

@@ -1,0 +1,5 @@
+"""Room 6. Training: learning from passages, through Accelerate."""
+
+from dialeval.training.supervised import DiscriminatorConfig, DiscriminatorTrainer
+
+__all__ = ["DiscriminatorConfig", "DiscriminatorTrainer"]

@@ -1,0 +1,306 @@
+"""Supervised training of discriminators: tell the human response from the other one."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from accelerate import Accelerator
+from torch import Tensor
+from torch.nn import functional as F
+from transformers import PreTrainedModel
+
+from dialeval.dialogues import BadInput, Passage, Passages, iterate
+from dialeval.dialogues.encoding import InputFormat
+from dialeval.dialogues.storage import batches
+from dialeval.models import pairwise_loss
+from dialeval.scorers.neural import NeuralScorer, pad
+from dialeval.training.checkpoints import load_checkpoint, save_checkpoint
+
+_BUCKET = 50  # batches that are sorted by length together
+
+
+@dataclass
+class DiscriminatorConfig:
+    """Settings of [`DiscriminatorTrainer`]."""
+
+    loss: str = field(
+        default="pointwise",
+        metadata={"help": "pointwise (cross entropy), or pairwise (Gao et al., 2021, eq. 1)."},
+    )
+    epochs: int = field(default=5, metadata={"help": "Times the training pairs are seen, at most."})
+    max_steps: int = field(default=-1, metadata={"help": "Updates at most; -1 is no limit."})
+    batch_size: int = field(default=32, metadata={"help": "Pairs an update, over all processes."})
+    optimizer: str = field(default="adam", metadata={"help": "adam, adamw or sgd."})
+    learning_rate: float = field(default=1e-3, metadata={"help": "Step size at the start."})
+    weight_decay: float = field(default=0.0, metadata={"help": "Of adamw."})
+    schedule: str = field(
+        default="constant",
+        metadata={"help": "constant, linear (to zero), or halve (each epoch after halve_after)."},
+    )
+    warmup_steps: int = field(default=0, metadata={"help": "Updates of rising step size."})
+    halve_after: int = field(default=6, metadata={"help": "Epochs before `halve` begins."})
+    max_grad_norm: float = field(default=5.0, metadata={"help": "Norm that gradients may reach."})
+    patience: int = field(
+        default=2, metadata={"help": "Epochs without a better validation loss before stopping."}
+    )
+    prefixes: bool = field(
+        default=False,
+        metadata={"help": "Train on a random prefix of each response (Li et al., 2017, sec. 3.2)."},
+    )
+    checkpoint_every: int = field(default=500, metadata={"help": "Updates between checkpoints."})
+    seed: int = field(default=0, metadata={"help": "Seed of order, dropout and prefixes."})
+
+    def __post_init__(self):
+        choices = {
+            "loss": ("pointwise", "pairwise"),
+            "optimizer": ("adam", "adamw", "sgd"),
+            "schedule": ("constant", "linear", "halve"),
+        }
+        for name, known in choices.items():
+            if getattr(self, name) not in known:
+                raise BadInput(f"`{name}` is {', '.join(known)}, but got {getattr(self, name)!r}.")
+
+
+class DiscriminatorTrainer:
+    """Trains a discriminator on pairs, and keeps the weights that validated best.
+
+    Args:
+        model (`PreTrainedModel`):
+            Sequence classifier, trained in place.
+        tokenizer (`PreTrainedTokenizerBase`):
+            Its tokenizer.
+        input_format (`InputFormat`):
+            How it reads a passage.
+        config (`DiscriminatorConfig`, *optional*):
+            Settings.
+        accelerator (`Accelerator`, *optional*):
+            Where and how to run.
+        checkpoint (`Path`, *optional*):
+            Folder to write checkpoints to, and to resume from when there is one.
+    """
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        tokenizer: Any,
+        input_format: InputFormat,
+        config: DiscriminatorConfig | None = None,
+        accelerator: Accelerator | None = None,
+        checkpoint: Path | None = None,
+    ):
+        self.config = config or DiscriminatorConfig()
+        self.accelerator = accelerator or Accelerator()
+        trainable = [each for each in model.parameters() if each.requires_grad]
+        optimizer = _optimizer(trainable, self.config)
+        self.model, self.optimizer = self.accelerator.prepare(model, optimizer)
+        self.trainable = trainable
+        self.scorer = NeuralScorer(
+            self.plain, tokenizer, input_format, accelerator=self.accelerator
+        )
+        self.checkpoint = checkpoint
+        self.best: dict[str, Tensor] = {}
+        self.best_loss = float("inf")
+
+    @property
+    def plain(self) -> PreTrainedModel:
+        """The model without what Accelerate wrapped around it."""
+        return self.accelerator.unwrap_model(self.model)
+
+    def train(self, pairs: Passages, validation: Passages) -> Iterator[dict[str, Any]]:
+        """Take one step per batch; yield its numbers, and those of the validation each epoch.
+
+        The caller logs, draws and saves. When the iterator ends, the model has the weights with
+        the lowest validation loss.
+        """
+        table = _Pairs(pairs)
+        per_epoch = max(1, len(table) // self.config.batch_size)
+        total = per_epoch * self.config.epochs
+        total = min(total, self.config.max_steps) if self.config.max_steps > 0 else total
+        step, waited = self._resume()
+        while step < total:
+            epoch, at = divmod(step, per_epoch)
+            order = table.batches(self.config.batch_size, [self.config.seed, epoch])
+            for rows in order[at : at + total - step]:
+                yield {
+                    "step": step,
+                    "epoch": epoch,
+                    "total": total,
+                    **self._step(table, rows, step, total, epoch),
+                }
+                step += 1
+                self._save_every(step, waited)
+            numbers = self.validate(validation)
+            waited = 0 if self._keep_if_better(numbers["validation_loss"]) else waited + 1
+            self._save(step, waited)
+            yield {"step": step, "epoch": epoch, "total": total, **numbers}
+            if waited > self.config.patience:
+                break
+        if self.best:
+            self.plain.load_state_dict(self.best)
+
+    def validate(self, validation: Passages) -> dict[str, float]:
+        """Loss, accuracy at one half, and share of pairs in which the human scores higher."""
+        self.plain.eval()
+        margins = self.scorer.margins(validation)
+        labels = np.asarray(validation["label"], dtype=float)
+        table = _Pairs(validation)
+        gap = margins[table.human] - margins[table.other]
+        pointwise = np.logaddexp(0, np.where(labels == 1, -margins, margins)).mean()
+        pairwise = np.logaddexp(0, -gap).mean()
+        return {
+            "validation_loss": float(pairwise if self.config.loss == "pairwise" else pointwise),
+            "validation_accuracy": float(((margins >= 0) == labels).mean()),
+            "validation_pairwise_accuracy": float(((gap > 0) + 0.5 * (gap == 0)).mean()),
+        }
+
+    def _step(
+        self, table: "_Pairs", rows: np.ndarray, step: int, total: int, epoch: int
+    ) -> dict[str, float]:
+        rank = self.accelerator.process_index
+        torch.manual_seed(
+            self.config.seed * 1_000_003 + step * 101 + rank
+        )  # resuming needs no state
+        rate = _learning_rate(self.config, step, total, epoch)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        self.model.train()
+        loss, right = self._loss(table, rows[rank :: self.accelerator.num_processes], step)
+        self.accelerator.backward(loss)
+        self.accelerator.clip_grad_norm_(self.trainable, self.config.max_grad_norm)
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        numbers = self.accelerator.gather(torch.stack([loss.detach(), right]).unsqueeze(0)).mean(0)
+        if not torch.isfinite(numbers).all():
+            raise BadInput(
+                f"the loss is not a number at step {step}.",
+                remedy="Train with a smaller learning rate.",
+            )
+        return {"loss": numbers[0].item(), "accuracy": numbers[1].item(), "learning_rate": rate}
+
+    def _loss(self, table: "_Pairs", rows: np.ndarray, step: int) -> tuple[Tensor, Tensor]:
+        passages = table.passages(rows)  # the human ones, then the others
+        if self.config.prefixes:
+            passages = _random_prefixes(passages, [self.config.seed, step])
+        scorer = self.scorer
+        ids = [each.ids for each in scorer.input_format(scorer.tokenizer, passages)]
+        batch = {name: each.to(scorer.device) for name, each in pad(ids, scorer.pad_id).items()}
+        logits = self.model(**batch).logits  # (2 * pairs, 2)
+        margins = (logits[:, 1] - logits[:, 0]).view(2, -1)  # (2, pairs)
+        right = (margins[0] > margins[1]).float().mean().detach()
+        if self.config.loss == "pairwise":
+            return pairwise_loss(margins[0], margins[1]), right
+        labels = torch.arange(2, device=logits.device).flip(0).repeat_interleave(len(rows))
+        return F.cross_entropy(logits, labels), (logits.argmax(-1) == labels).float().mean()
+
+    def _keep_if_better(self, loss: float) -> bool:
+        if loss >= self.best_loss:
+            return False
+        self.best_loss = loss
+        state = self.plain.state_dict()
+        self.best = {name: tensor.detach().clone() for name, tensor in state.items()}
+        return True
+
+    def _save_every(self, step: int, waited: int) -> None:
+        if step % self.config.checkpoint_every == 0:
+            self._save(step, waited)
+
+    def _save(self, step: int, waited: int) -> None:
+        if self.checkpoint is None or not self.accelerator.is_main_process:
+            return
+        from safetensors.torch import save_file
+
+        progress = {"step": step, "waited": waited, "best_loss": self.best_loss}
+        save_checkpoint(self.checkpoint, self.plain, self.optimizer.optimizer, progress)
+        if self.best:
+            save_file(self.best, self.checkpoint / "best.safetensors")
+
+    def _resume(self) -> tuple[int, int]:
+        if self.checkpoint is None or not self.checkpoint.is_dir():
+            return 0, 0
+        from safetensors.torch import load_file
+
+        progress = load_checkpoint(self.checkpoint, self.plain, self.optimizer.optimizer)
+        self.best_loss = progress["best_loss"]
+        best = self.checkpoint / "best.safetensors"
+        self.best = load_file(best) if best.is_file() else {}
+        return progress["step"], progress["waited"]
+
+
+class _Pairs:
+    """Pairs by number: the rows of the human response and of the other one."""
+
+    def __init__(self, pairs: Passages):
+        labels, numbers = (np.asarray(pairs[name]) for name in ("label", "pair"))
+        order = np.argsort(numbers, kind="stable")
+        self.human, self.other = (order[labels[order] == label] for label in (1, 0))
+        if len(self.human) != len(self.other) or not len(self.human):
+            raise BadInput(
+                f"training needs pairs, but got {len(self.human)} human responses and "
+                f"{len(self.other)} others.",
+                remedy="Make them with dialeval.Pairing, or `dialeval data pair`.",
+            )
+        self.table = pairs
+        sizes = np.concatenate([_sizes(batch) for batch in batches(pairs)])
+        self.sizes = np.maximum(sizes[self.human], sizes[self.other])
+
+    def __len__(self) -> int:
+        return len(self.human)
+
+    def batches(self, size: int, seed: list[int]) -> list[np.ndarray]:
+        """Batches of pairs of like length, in random order, all of one size."""
+        rng = np.random.default_rng(seed)
+        order = rng.permutation(len(self))
+        size = min(size, len(order))
+        found = []
+        for start in range(0, len(order), size * _BUCKET):
+            bucket = order[start : start + size * _BUCKET]
+            bucket = bucket[np.argsort(self.sizes[bucket], kind="stable")]
+            found += [bucket[at : at + size] for at in range(0, len(bucket) - size + 1, size)]
+        return [found[at] for at in rng.permutation(len(found))]
+
+    def passages(self, rows: np.ndarray) -> list[Passage]:
+        """The human responses of some pairs, then the others."""
+        chosen = np.concatenate([self.human[rows], self.other[rows]])
+        return list(iterate(self.table.select(chosen, keep_in_memory=True)))
+
+
+def _sizes(batch: Any) -> np.ndarray:
+    """Characters of each row, which is as good as tokens for sorting."""
+    turns = [sum(len(turn["text"]) for turn in context) for context in batch["context"].to_pylist()]
+    return np.array(turns) + np.array([len(text) for text in batch["response"].to_pylist()])
+
+
+def _random_prefixes(passages: list[Passage], seed: list[int]) -> list[Passage]:
+    """Each response cut after a random word (Li et al., 2017, sec. 3.2)."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for passage in passages:
+        words = passage.response.split(" ")
+        kept = " ".join(words[: rng.integers(1, len(words) + 1)])
+        found.append(passage.with_response(kept, passage.author))
+    return found
+
+
+def _optimizer(parameters: list[Tensor], config: DiscriminatorConfig) -> torch.optim.Optimizer:
+    if config.optimizer == "sgd":
+        return torch.optim.SGD(parameters, lr=config.learning_rate)
+    if config.optimizer == "adamw":
+        return torch.optim.AdamW(
+            parameters, lr=config.learning_rate, weight_decay=config.weight_decay
+        )
+    return torch.optim.Adam(parameters, lr=config.learning_rate)
+
+
+def _learning_rate(config: DiscriminatorConfig, step: int, total: int, epoch: int) -> float:
+    rate = config.learning_rate
+    if config.warmup_steps and step < config.warmup_steps:
+        return rate * (step + 1) / config.warmup_steps
+    if config.schedule == "linear":
+        rest = max(1, total - config.warmup_steps)
+        return rate * (total - step) / rest
+    if config.schedule == "halve":
+        return rate * 0.5 ** max(0, epoch + 1 - config.halve_after)
+    return rate

@@ -1,0 +1,25 @@
+"""Train a discriminator: who wrote this response, a human or the other side?
+
+accelerate launch recipes/discriminator.py --config recipes/configs/discriminator_default.yaml
+accelerate launch recipes/discriminator.py --config recipes/configs/discriminator_li.yaml --seed 1
+"""
+
+from accelerate import PartialState
+from rich.console import Console
+
+from dialeval.config import parse_config
+from dialeval.protocols.discriminator import DiscriminatorRun, train_discriminator
+from dialeval.reports.training import TrainingProgress, results_table
+from dialeval.training import DiscriminatorConfig
+
+
+def main(run: DiscriminatorRun, config: DiscriminatorConfig) -> None:
+    """Train, and show the table."""
+    with TrainingProgress() as progress:
+        results = train_discriminator(run, config, progress)
+    if PartialState().is_main_process:
+        Console().print(results_table(results))
+
+
+if __name__ == "__main__":
+    main(*parse_config(DiscriminatorRun, DiscriminatorConfig))
