@@ -16,7 +16,7 @@ COMMANDS = [
     shlex.split(line, comments=True)
     for language, block in BLOCKS
     for line in block.splitlines()
-    if language == "bash" and line.startswith("dialeval ")
+    if language == "bash" and line.startswith("dialeval data ")
 ]
 
 

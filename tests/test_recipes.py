@@ -52,3 +52,28 @@ def test_the_discriminator_recipe(processes, corpus, tmp_path):
     assert all(0 <= row["low"] <= row["value"] <= row["high"] <= 1 for row in results["results"])
     assert (tmp_path / "run" / "scorer.json").is_file()
     assert not (tmp_path / "run" / "checkpoint").exists()
+
+
+def test_the_command_and_the_default_config_agree():
+    import yaml
+
+    from dialeval.commands.train import DEFAULTS
+    from dialeval.config import parse_config
+    from dialeval.protocols.discriminator import DiscriminatorRun
+    from dialeval.training import DiscriminatorConfig
+
+    path = ROOT / "recipes" / "configs" / "discriminator_default.yaml"
+    argv = [word for name, value in DEFAULTS.items() for word in (f"--{name}", str(value))]
+    one = parse_config(DiscriminatorRun, DiscriminatorConfig, argv=argv)
+    two = parse_config(DiscriminatorRun, DiscriminatorConfig, argv=["--config", str(path)])
+    one[0].backbone = yaml.safe_load(path.read_text())["backbone"]  # the default, by its name
+    assert one == two
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "recipes" / "configs").glob("*.yaml")), ids=str)
+def test_every_config_is_understood(path):
+    from dialeval.config import parse_config
+    from dialeval.protocols.discriminator import DiscriminatorRun
+    from dialeval.training import DiscriminatorConfig
+
+    parse_config(DiscriminatorRun, DiscriminatorConfig, argv=["--config", str(path)])

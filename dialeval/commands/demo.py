@@ -14,7 +14,7 @@ def demo(
     ] = Path("runs/demo"),
     seed: Annotated[int, typer.Option(help="Seed of every hash and draw.")] = 0,
 ) -> None:
-    """Read, describe and split 7,168 human chats, pair them, and prove the pairs free of leaks."""
+    """Read, describe and split 7,168 human chats, check for leaks, and train a first judge."""
     from dialeval.commands.data.options import read_files, read_options
     from dialeval.commands.data.split import write_parts
     from dialeval.dialogues import PARTS, Pairing, by_author, write_passages
@@ -39,4 +39,30 @@ def demo(
     write_passages(pairs, output_dir / "human_random.jsonl")
     found = find_leaks(by_author(pairs, "human"), by_author(pairs, "random"), seed=seed)
     out.print(*leak_tables(found), sep="\n")
+
+    out.rule("4  A judge that reads: human or random reply? (a pretrained encoder, fine-tuned)")
+    _train_judge(output_dir, seed)
     say(f"Everything is in [bold]{output_dir}[/]; look at [bold]{picture}[/]")
+
+
+def _train_judge(output_dir: Path, seed: int) -> None:
+    """Train on the evaluator's part, briefly, and show the judge beside its baselines."""
+    from dialeval.protocols.discriminator import DiscriminatorRun, train_discriminator
+    from dialeval.reports.training import TrainingProgress, results_table
+    from dialeval.training import DiscriminatorConfig
+
+    run = DiscriminatorRun(
+        data=[str(output_dir / "parts" / "evaluator.jsonl")],
+        filter="bruni",
+        max_pairs=800,
+        max_eval_pairs=300,
+        output_dir=str(output_dir / "judge"),
+        resume=True,
+    )
+    config = DiscriminatorConfig(
+        optimizer="adamw", learning_rate=1e-4, schedule="linear", warmup_steps=10, epochs=2,
+        batch_size=16, max_grad_norm=1.0, seed=seed,
+    )  # fmt: skip
+    with TrainingProgress() as progress:
+        results = train_discriminator(run, config, progress)
+    out.print(results_table(results))

@@ -66,7 +66,7 @@ class DiscriminatorRun:
         default=None, metadata={"help": "Name of the system, of a file with several authors."}
     )
     model: str = field(
-        default="hierarchical",
+        default="transformer",
         metadata={
             "help": "hierarchical, concat, attention, rnn, transformer, svm-unigram or length."
         },
@@ -86,7 +86,10 @@ class DiscriminatorRun:
     dropout: float = field(default=0.2, metadata={"help": "Of recurrent models."})
     context_turns: int = field(default=2, metadata={"help": "Turns of context."})
     filter: str = field(default="none", metadata={"help": "none, li or bruni."})
-    max_pairs: int = field(default=-1, metadata={"help": "Training pairs at most; -1 is all."})
+    max_pairs: int = field(default=1_500, metadata={"help": "Training pairs at most; -1 is all."})
+    max_eval_pairs: int = field(
+        default=2_000, metadata={"help": "Validation and test pairs at most; -1 is all."}
+    )
     output_dir: str = field(default="runs/discriminator", metadata={"help": "Where it goes."})
     resume: bool = field(default=False, metadata={"help": "Go on from the last checkpoint."})
     log_with: str | None = field(
@@ -187,11 +190,17 @@ def make_pairs(run: DiscriminatorRun, seed: int) -> dict[str, Passages]:
         remedy = "Give more dialogues."
         raise BadInput(f"no dialogue is left for {', '.join(empty)}.", run.data[0], remedy=remedy)
     pairs = {name: pairing(parts[name], others[name]) for name in PARTS}
-    if 0 < run.max_pairs < len(pairs["train"]) // 2:
-        numbers = np.asarray(pairs["train"]["pair"])
-        chosen = np.random.default_rng(seed).permutation(len(numbers) // 2)[: run.max_pairs]
-        pairs["train"] = pairs["train"].select(np.flatnonzero(np.isin(numbers, chosen)))
-    return pairs
+    limits = {"train": run.max_pairs, "validation": run.max_eval_pairs, "test": run.max_eval_pairs}
+    return {name: _at_most(pairs[name], limit, seed) for name, limit in limits.items()}
+
+
+def _at_most(pairs: Passages, limit: int, seed: int) -> Passages:
+    """So many pairs, drawn at random; all of them where the limit is below 1."""
+    numbers = np.asarray(pairs["pair"])
+    if not 0 < limit < len(numbers) // 2:
+        return pairs
+    chosen = np.random.default_rng(seed).permutation(len(numbers) // 2)[:limit]
+    return pairs.select(np.flatnonzero(np.isin(numbers, chosen)))
 
 
 def build(run: DiscriminatorRun, pairs: Passages) -> tuple[Any, Any, InputFormat]:

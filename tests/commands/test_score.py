@@ -32,7 +32,8 @@ def scores(path):
 @pytest.fixture
 def judge(monkeypatch, capsys, write, tmp_path):
     data = write("talk.txt", TALK)
-    settings = ["--data", data, "--hidden_size", 8, "--epochs", 1, "--output_dir", "judge"]
+    settings = ["--data", data, "--model", "hierarchical", "--hidden_size", 8, "--filter", "none"]
+    settings += ["--epochs", 1, "--output_dir", "judge"]
     code, out, err = run(monkeypatch, capsys, "train", *settings)
     assert code == 0, err
     assert "Held-out accuracy" in out and "length only" in out and "epoch 1:" in err
@@ -81,7 +82,7 @@ def test_two_processes_give_the_scores_of_one(judge, monkeypatch, capsys, tmp_pa
 
 def test_an_earlier_checkpoint_is_not_overwritten(judge, monkeypatch, capsys, tmp_path):
     (tmp_path / "other" / "checkpoint").mkdir(parents=True)
-    settings = ["--data", "talk.txt", "--output_dir", "other"]
+    settings = ["--data", "talk.txt", "--model", "rnn", "--filter", "none", "--output_dir", "other"]
     code, _, err = run(monkeypatch, capsys, "train", *settings)
     assert code == 2 and "Go on with --resume" in err
 
