@@ -21,7 +21,11 @@ from .padding import align_left, inside
 
 
 class RecurrentDiscriminator(PreTrainedModel):
-    """What the recurrent discriminators share: an embedding, a two-way classifier, a loss."""
+    """What the recurrent discriminators share: an embedding, a two-way classifier, a loss.
+
+    Each adds `pool(input_ids, lengths)`, which takes tokens with all padding on the right and gives
+    the representation before the softmax, shape `(batch, pooled)`, and what else it has to show.
+    """
 
     config_class = RecurrentDiscriminatorConfig
     base_model_prefix = "discriminator"
@@ -51,17 +55,6 @@ class RecurrentDiscriminator(PreTrainedModel):
         logits = self.classifier(self.dropout(pooled))  # (batch, 2)
         loss = None if labels is None else F.cross_entropy(logits, labels)
         return SequenceClassifierOutput(loss=loss, logits=logits, **more)
-
-    def pool(self, input_ids: Tensor, lengths: Tensor) -> tuple[Tensor, dict]:
-        """The representation before the softmax, shape `(batch, pooled)`, and what else is shown.
-
-        Args:
-            input_ids (`Tensor`):
-                Tokens with all padding on the right, shape `(batch, time)`.
-            lengths (`Tensor`):
-                Tokens in each row, shape `(batch,)`.
-        """
-        raise NotImplementedError(f"{type(self).__name__} says nothing about how it reads.")
 
     def embed(self, input_ids: Tensor) -> Tensor:
         """Word vectors, with dropout."""

@@ -1,5 +1,6 @@
 """Judges that know little or nothing: what an evaluator has to beat to have read the dialogue."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -204,7 +205,7 @@ class CoinScorer:
         return cls(settings["seed"], settings["name"], decision_of(settings))
 
 
-class _Blindfold:
+class _Blindfold(ABC):
     """A scorer that sees edited passages; its scale and decision are those of the one inside."""
 
     kind = ""
@@ -215,9 +216,9 @@ class _Blindfold:
         self.decision = decision or scorer.decision
         self.higher_is_human = scorer.higher_is_human
 
+    @abstractmethod
     def edited(self, passages: Passages | Sequence[Passage]) -> Passages:
         """What the scorer inside gets to see."""
-        raise NotImplementedError
 
     def __call__(self, passages: Passages | Sequence[Passage]) -> np.ndarray:
         """Scores of the edited passages."""

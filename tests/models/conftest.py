@@ -60,12 +60,3 @@ def padded():
 @pytest.fixture(params=SHAPES)
 def transformer(request) -> TransformerDiscriminator:
     return build(request.param)
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Tiny models wait for each other's threads longer than they compute."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)

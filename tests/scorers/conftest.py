@@ -77,12 +77,3 @@ def tiny_scorer():
 @pytest.fixture(scope="session")
 def invented():
     return invent
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Tiny models wait for each other's threads longer than they compute."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
