@@ -107,20 +107,40 @@ def description_plot(description: Any, path: Path | str) -> Path:
     turns.bar(list(bars), list(bars.values()), width=0.9 * width, align="edge", color=_COLOURS[0])
     turns.set(xlabel=f"turns a {unit} (longest 1 % not shown)", ylabel=f"{unit}s")
     turns.set_title(f"{description.dialogues:,} {unit}s, {description.turn_tokens.n:,} turns")
-    limit = max((_limit(author.lengths) for author in description.authors), default=1)
-    for colour, author in zip(_COLOURS, description.authors, strict=False):
-        share = [author.lengths.get(length, 0) / author.responses for length in range(limit + 1)]
-        lengths.step(range(limit + 1), share, where="mid", color=colour, label=author.name)
-    lengths.set(xlabel="tokens in the response (longest 1 % not shown)", ylabel="share")
+    turns.set_xlim(min(bars, default=0) - width, max(bars, default=0) + 2 * width)
+    turns.xaxis.get_major_locator().set_params(integer=True)
+    (_curves if len(description.authors) <= 3 else _ranges)(lengths, description.authors)
     lengths.set_title(f"{description.passages:,} responses")
-    if description.authors:
-        lengths.legend(frameon=False)
     for axes in (turns, lengths):
         axes.spines[["top", "right"]].set_visible(False)
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=120, format="png")
     return path
+
+
+def _curves(axes: Any, authors: list[Any]) -> None:
+    """The distribution of each author's response lengths."""
+    limit = max((_limit(author.lengths) for author in authors), default=1)
+    for colour, author in zip(_COLOURS, authors, strict=False):
+        share = [author.lengths.get(length, 0) / author.responses for length in range(limit + 1)]
+        axes.step(range(limit + 1), share, where="mid", color=colour, label=author.name)
+    axes.set(xlabel="tokens in the response (longest 1 % not shown)", ylabel="share")
+    if authors:
+        axes.legend(frameon=False)
+
+
+def _ranges(axes: Any, authors: list[Any]) -> None:
+    """Median, quartiles and range of each author's response lengths, one a row."""
+    rows = range(len(authors), 0, -1)
+    for row, author in zip(rows, authors, strict=True):
+        colour = _COLOURS[0] if author.name == "human" else _COLOURS[1]
+        tokens = author.tokens
+        axes.plot([tokens.min, _limit(author.lengths)], [row, row], color=colour, linewidth=1)
+        axes.plot([tokens.q1, tokens.q3], [row, row], color=colour, linewidth=6, alpha=0.6)
+        axes.plot(tokens.median, row, "o", color=colour)
+    axes.set_yticks(list(rows), [author.name for author in authors])
+    axes.set(xlabel="tokens in the response: median, middle half, range")
 
 
 def _bars(histogram: dict[int, int], most: int = 40) -> tuple[int, dict[int, int]]:
