@@ -29,7 +29,7 @@ def train(
     """Train a discriminator. Any setting of recipes/discriminator.py may follow, as --name value.
 
     With no settings at all it fine-tunes a small pretrained encoder to tell human replies from
-    random ones on the embedded corpus, in some minutes on two cores.
+    random ones on the embedded corpus, in under five minutes on two cores.
     """
     from dialeval.config import parse_config
     from dialeval.protocols.discriminator import DiscriminatorRun, train_discriminator

@@ -116,12 +116,12 @@ class InputFormat:
         kept = response[: self.max_response]
         room = None if self.max_length is None else self.max_length - len(start)
         if room is not None and self.cut_left:
-            row = (context + kept)[-room:]
+            row = (context + kept)[-room:] if room > 0 else []
             at = len(start) + max(0, len(row) - len(kept))
             lost = max(0, len(kept) - len(row))
             return Encoded(start + row, at, whole - len(start) - len(row), lost)
         if room is not None:
-            kept = kept[:room]
+            kept = kept[: max(0, room)]
             context = context[max(0, len(context) + len(kept) - room) :]
         row = start + context + kept
         return Encoded(row, len(start) + len(context), whole - len(row), len(response) - len(kept))

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
+from sklearn.isotonic import IsotonicRegression
 
 _TEMPERATURES = (0.01, 100.0)  # separable margins would ask for 0, misleading ones for infinity
 
@@ -64,6 +65,34 @@ def fit_temperature(margins: ArrayLike, is_human: ArrayLike) -> float:
     bounds = tuple(np.log(_TEMPERATURES))
     found = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-7})
     return float(np.exp(found.x))
+
+
+def fit_isotonic(margins: ArrayLike, is_human: ArrayLike) -> tuple[list[float], list[float]]:
+    """A rising curve from margins to P(human) that no other rising one fits better.
+
+    Each level is smoothed by half a count of both kinds, so that no response is certain to be
+    either: a product of probabilities, such as a joint score, would never recover from a zero.
+
+    Returns:
+        `tuple[list[float], list[float]]`: Margins and probabilities at the corners of the curve,
+        for `numpy.interp`, which holds the outer levels beyond them.
+
+    Example:
+        >>> corners, levels = fit_isotonic([-2.0, -1.0, 1.0, 2.0], [0, 0, 1, 1])
+        >>> [round(level, 3) for level in levels]
+        [0.167, 0.167, 0.833, 0.833]
+    """
+    margins, human = _checked(margins, is_human, "margins")
+    found = IsotonicRegression(out_of_bounds="clip").fit(margins, human)
+    levels, block = np.unique(found.predict(margins), return_inverse=True)
+    counts, humans = np.bincount(block), np.bincount(block, human)
+    smooth = np.maximum.accumulate((humans + 0.5) / (counts + 1))
+    # The first and the last margin of each block are the corners of its step.
+    order = np.argsort(margins, kind="stable")
+    edge = np.flatnonzero(np.diff(block[order])) if len(levels) > 1 else np.zeros(0, dtype=int)
+    corners = np.unique(np.concatenate([[0], edge, edge + 1, [len(order) - 1]]))
+    rows = order[corners]
+    return margins[rows].tolist(), smooth[block[rows]].tolist()
 
 
 def threshold_for_accuracy(

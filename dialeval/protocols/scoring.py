@@ -8,11 +8,15 @@ from datasets import Value
 from dialeval.dialogues import Passages, iterate
 from dialeval.dialogues.storage import chunks
 from dialeval.scorers import is_human
+from dialeval.scorers.baselines import ConstantScorer
+from dialeval.scorers.calibration import warn_if_constant
 
 
 def score_passages(scorer: Any, passages: Passages) -> Passages:
     """The passages with a score, a decision, and how many tokens were read and cut."""
     scores = scorer(passages)
+    if not isinstance(scorer, ConstantScorer):
+        warn_if_constant(scores, scorer.name)
     columns = {
         "score": (scores.tolist(), "float64"),
         "taken_for_human": (is_human(scorer, scores).tolist(), "bool"),

@@ -1,34 +1,56 @@
-"""Reading a judge's numbers rightly: temperature and threshold, chosen on validation data."""
+"""Reading a judge's numbers rightly: calibration and threshold, chosen on validation data."""
 
+import logging
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
-from dialeval.dialogues import Passages
+from dialeval.dialogues import BadInput, Passages
 from dialeval.metrics.calibration import (
     brier_score,
     expected_calibration_error,
+    fit_isotonic,
     fit_temperature,
     threshold_for_accuracy,
 )
+from dialeval.models.checkpoints import check_direction, check_varies
 from dialeval.scorers.base import Decision
 from dialeval.scorers.neural import NeuralScorer
 
+logger = logging.getLogger(__name__)
 
-def calibrate(scorer: NeuralScorer, validation: Passages, choose_threshold: bool) -> dict[str, Any]:
-    """Set a scorer's temperature and decision; gives the numbers before and after.
+
+METHODS = ("temperature", "isotonic", "none")
+
+
+def calibrate(
+    scorer: NeuralScorer, validation: Passages, choose_threshold: bool, method: str = "temperature"
+) -> dict[str, Any]:
+    """Set a scorer's calibration and decision; gives the numbers before and after.
 
     Args:
         choose_threshold (`bool`):
             Pairwise training does not see a shift that all responses of a context share, so its
             threshold is chosen here; the papers' pointwise models keep one half.
+        method (`str`, *optional*, defaults to `"temperature"`):
+            `"temperature"` keeps the order of scores and moves no decision at one half;
+            `"isotonic"` fits any rising curve, moves them, and wants some thousand responses;
+            `"none"`.
     """
+    if method not in METHODS:
+        raise BadInput(f"`calibration` is {', '.join(METHODS)}, but got {method!r}.")
     labels = np.asarray(validation["label"])
     margins = scorer.margins(validation)
-    before = _quality(margins, labels, 1.0)
-    scorer.temperature = fit_temperature(margins, labels)
-    scores = 1 / (1 + np.exp(-margins / scorer.temperature))
+    warn_if_constant(margins, scorer.name)
+    check_direction(margins, labels, scorer.name)
+    scorer.temperature, scorer.curve = 1.0, None
+    before = _quality(scorer, margins, labels)
+    if method == "temperature":
+        scorer.temperature = fit_temperature(margins, labels)
+    elif method == "isotonic":
+        scorer.curve = fit_isotonic(margins, labels)
+    scores = scorer.probabilities(margins)
     threshold = threshold_for_accuracy(scores, labels)[0] if choose_threshold else 0.5
     scorer.decision = Decision(
         threshold=float(threshold),
@@ -37,15 +59,24 @@ def calibrate(scorer: NeuralScorer, validation: Passages, choose_threshold: bool
         n=len(labels),
     )
     return {
+        "method": method,
         "temperature": scorer.temperature,
         "before": before,
-        "after": _quality(margins, labels, scorer.temperature),
+        "after": _quality(scorer, margins, labels),
         "decision": asdict(scorer.decision),
     }
 
 
-def _quality(margins: np.ndarray, labels: np.ndarray, temperature: float) -> dict[str, float]:
-    scores = 1 / (1 + np.exp(-margins / temperature))
+def warn_if_constant(scores: np.ndarray, name: str) -> None:
+    """Say so when a judge gives every passage the same score; what it computed is kept."""
+    try:
+        check_varies(scores, name)
+    except BadInput as error:
+        logger.warning("%s", error)
+
+
+def _quality(scorer: NeuralScorer, margins: np.ndarray, labels: np.ndarray) -> dict[str, float]:
+    scores = scorer.probabilities(margins)
     return {
         "ece": float(expected_calibration_error(scores, labels)),
         "brier": float(brier_score(scores, labels)),

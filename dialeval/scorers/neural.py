@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 from accelerate.utils import gather_object
+from scipy.special import expit
 from torch import Tensor
 from tqdm.auto import tqdm
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, PreTrainedModel
@@ -38,6 +39,9 @@ class NeuralScorer:
             How it reads a passage.
         temperature (`float`, *optional*, defaults to 1.0):
             Logits are divided by it: calibration on validation data.
+        curve (`tuple`, *optional*):
+            Margins and probabilities at the corners of an isotonic calibration, in place of the
+            temperature.
         device (`str`, *optional*):
             Where to run; the best there is by default.
         max_tokens (`int`, *optional*):
@@ -68,6 +72,7 @@ class NeuralScorer:
         cache: Path | str | None = None,
         training: dict[str, Any] | None = None,
         progress: bool = False,
+        curve: tuple[Sequence[float], Sequence[float]] | None = None,
     ):
         _check_labels(model)
         self.accelerator = accelerator
@@ -78,6 +83,7 @@ class NeuralScorer:
         self.name = name or model.config.model_type.removeprefix("dialeval-")
         self.decision = decision or Decision()
         self.temperature = temperature
+        self.curve = curve
         self.max_tokens = max_tokens or (1_024 if self.device.type == "cpu" else 16_384)
         self.cache = ScoreCache(cache) if cache else None
         self.training = training or {}
@@ -90,12 +96,21 @@ class NeuralScorer:
         dtype = str(next(self.model.parameters()).dtype).removeprefix("torch.")
         trained = self.training.get("signature", "")
         parts = [f"disc:{self.name}", f"in:{self.input_format.name}", self.decision.signature]
-        parts += [f"T:{self.temperature:.4g}"] if self.temperature != 1 else []
+        if self.curve is not None:
+            parts.append("isotonic")
+        elif self.temperature != 1:
+            parts.append(f"T:{self.temperature:.4g}")
         return "|".join([*parts, dtype, *filter(None, [trained])])
 
     def __call__(self, passages: Passages | Sequence[Passage]) -> np.ndarray:
         """P(human) of each passage, in their order."""
-        return 1 / (1 + np.exp(-self.margins(passages) / self.temperature))
+        return self.probabilities(self.margins(passages))
+
+    def probabilities(self, margins: np.ndarray) -> np.ndarray:
+        """P(human) of margins, as calibration has it."""
+        if self.curve is not None:
+            return np.interp(margins, *self.curve)
+        return expit(margins / self.temperature)
 
     def margins(self, passages: Passages | Sequence[Passage]) -> np.ndarray:
         """How far the human logit is above the machine's, shape `(n,)`."""
@@ -187,6 +202,7 @@ class NeuralScorer:
         return {
             "input_format": self.input_format.to_dict(),
             "temperature": self.temperature,
+            "curve": self.curve,
             "training": self.training,
             "fingerprint": self.fingerprint,
         }
@@ -214,6 +230,7 @@ class NeuralScorer:
             decision_of(settings),
             settings.get("temperature", 1.0),
             training=settings.get("training"),
+            curve=settings.get("curve"),
             **{**(neural or {}), **options},
         )
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from accelerate.utils import gather_object
 from torch import Tensor
 from tqdm.auto import tqdm
 
@@ -50,7 +51,7 @@ def score_responses(scorer: NeuralScorer, passages: Passages | Sequence[Passage]
     found = [
         _packed_margins(scorer, window) for window in chunks(_each(passages), _WINDOW)
     ]  # (window,) each
-    return _probabilities(scorer, np.concatenate(found) if found else np.zeros(0))
+    return scorer.probabilities(np.concatenate(found) if found else np.zeros(0))
 
 
 def score_prefixes(
@@ -200,12 +201,16 @@ def _prefix_scores(scorer: NeuralScorer, passages: list[Passage]) -> list[np.nda
     read = _shared_readings if _is_causal(scorer) else _lone_readings
     readings = [each for row, part in enumerate(parts) for each in read(scorer, part, row)]
     found = [np.full(_prefix_count(scorer.input_format, part) + 1, np.nan) for part in parts]
-    for batch in token_batches([len(each.ids) for each in readings], scorer.max_tokens):
+    batches = list(token_batches([len(each.ids) for each in readings], scorer.max_tokens))
+    own: list[tuple[int, np.ndarray]] = []  # this process's readings, by number
+    for batch in scorer._mine(batches):
         chosen = [readings[number] for number in batch]
-        values = _probabilities(scorer, _forward_columns(scorer, chosen))
+        values = scorer.probabilities(_forward_columns(scorer, chosen))
         ends = np.cumsum([len(each.columns) for each in chosen])[:-1]
-        for each, scores in zip(chosen, np.split(values, ends), strict=True):
-            found[each.passage][each.prefixes] = scores
+        own += zip(batch.tolist(), np.split(values, ends), strict=True)
+    several = scorer.accelerator is not None and scorer.accelerator.num_processes > 1
+    for number, scores in gather_object(own) if several else own:
+        found[readings[number].passage][readings[number].prefixes] = scores
     return found
 
 
@@ -327,10 +332,6 @@ def _margins(scorer: NeuralScorer, encoded: list[Encoded]) -> np.ndarray:
 
 def _keys(scorer: NeuralScorer, encoded: list[Encoded], rows: list[int]) -> list[Any]:
     return [scorer.cache.key(scorer.fingerprint, encoded[row].ids) for row in rows]
-
-
-def _probabilities(scorer: NeuralScorer, margins: np.ndarray) -> np.ndarray:
-    return 1 / (1 + np.exp(-margins / scorer.temperature))
 
 
 def _numbers(scorer: NeuralScorer, margins: Tensor) -> np.ndarray:

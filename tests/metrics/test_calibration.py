@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 from sklearn.calibration import calibration_curve
+from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import balanced_accuracy_score, brier_score_loss
 
 from dialeval.metrics.calibration import (
     brier_score,
     expected_calibration_error,
+    fit_isotonic,
     fit_temperature,
     threshold_for_accuracy,
 )
@@ -129,3 +131,25 @@ def test_margins_are_not_probabilities(measure):
 def test_bins_are_counted_from_one():
     with pytest.raises(ValueError, match="at least 1, not 0"):
         expected_calibration_error([0.1, 0.9], [0, 1], bins=0)
+
+
+def test_isotonic_is_the_smoothed_regression_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    margins = np.round(rng.normal(size=400), 1)  # with ties
+    human = rng.random(400) < 1 / (1 + np.exp(-margins * 3))
+    corners, levels = fit_isotonic(margins, human)
+    assert corners == sorted(corners)
+    assert levels == sorted(levels)
+    assert 0 < levels[0] < levels[-1] < 1
+    found = np.interp(margins, corners, levels)
+    plain = IsotonicRegression().fit(margins, human).predict(margins)
+    highest = 0.0
+    for level in np.unique(plain):
+        block = plain == level
+        highest = max(highest, (human[block].sum() + 0.5) / (block.sum() + 1))
+        np.testing.assert_allclose(found[block], highest)
+
+
+def test_isotonic_of_margins_that_say_nothing_is_flat():
+    _, levels = fit_isotonic([2.0, 1.0, -1.0, -2.0], [0, 0, 1, 1])
+    assert levels == [0.5, 0.5]
