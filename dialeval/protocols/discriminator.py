@@ -43,6 +43,9 @@ from dialeval.training import DiscriminatorConfig, DiscriminatorTrainer
 RECURRENT = {config.model_type.removeprefix("dialeval-"): config for config in DISCRIMINATORS}
 LINEAR = {
     "svm-unigram": lambda pairs, seed: SvmScorer.fit(pairs, seed=seed, name="svm-unigram"),
+    "svm-response": lambda pairs, seed: SvmScorer.fit(
+        pairs, seed=seed, name="svm-response", use_context=False
+    ),
     "length": lambda pairs, seed: LengthScorer.fit(pairs),
 }
 PARTS = {"train": 0.8, "validation": 0.1, "test": 0.1}
@@ -69,7 +72,8 @@ class DiscriminatorRun:
     model: str = field(
         default="transformer",
         metadata={
-            "help": "hierarchical, concat, attention, rnn, transformer, svm-unigram or length."
+            "help": "hierarchical, concat, attention, rnn, transformer, svm-unigram, svm-response "
+            "(its words alone) or length."
         },
     )
     backbone: str | None = field(

@@ -64,3 +64,24 @@ def results_table(results: dict[str, Any]) -> Table:
     table.caption = escape(results["signature"])
     table.caption_justify = "left"
     return table
+
+
+def evaluators_table(rows: list[dict[str, Any]]) -> Table:
+    """Held-out accuracy of several evaluators, each with what it gets without the true context."""
+    table = Table("evaluator", "corpus", title="Held-out accuracy", title_justify="left")
+    for name in ("accuracy", "95 %", "n", "response only", "shuffled context"):
+        table.add_column(name, justify="right")
+    found = {(row["trained"], row["corpus"], row["evaluator"]): row for row in rows}
+    for (trained, corpus, name), row in found.items():
+        if name in ("response only", "shuffled context", "length only"):
+            continue
+        beside = [found[trained, corpus, each] for each in ("response only", "shuffled context")]
+        table.add_row(
+            escape(trained),
+            escape(corpus or "all"),
+            f"{row['value']:.3f}",
+            f"{row['low']:.3f}-{row['high']:.3f}",
+            f"{row['n']:,}",
+            *(f"{each['value']:.3f}" for each in beside),
+        )
+    return table

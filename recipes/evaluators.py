@@ -1,0 +1,35 @@
+"""Train every evaluator on the same pairs, and set their held-out accuracies side by side.
+
+python recipes/evaluators.py --data chitchat --max_pairs 1500
+python recipes/evaluators.py --data FILE --scenario human_machine --system NAME --max_length 128
+"""
+
+from dataclasses import dataclass, field
+
+from rich.console import Console
+
+from dialeval.config import parse_config
+from dialeval.protocols.discriminator import DiscriminatorRun
+from dialeval.protocols.evaluators import EVALUATORS, compare_evaluators
+from dialeval.reports.training import TrainingProgress, evaluators_table
+from dialeval.training import DiscriminatorConfig
+
+
+@dataclass
+class Choice:
+    """Which evaluators are compared."""
+
+    evaluators: list[str] = field(
+        default_factory=lambda: list(EVALUATORS), metadata={"help": ", ".join(EVALUATORS)}
+    )
+
+
+def main(choice: Choice, run: DiscriminatorRun, config: DiscriminatorConfig) -> None:
+    """Train them one after the other, and show the table."""
+    with TrainingProgress() as progress:
+        rows = compare_evaluators(run, config, choice.evaluators, progress)
+    Console().print(evaluators_table(rows))
+
+
+if __name__ == "__main__":
+    main(*parse_config(Choice, DiscriminatorRun, DiscriminatorConfig))
