@@ -16,8 +16,9 @@ from transformers import GPT2Config
 from dialeval.dialogues import Passage, Turn
 from dialeval.dialogues.encoding import InputFormat
 from dialeval.models import TransformerDiscriminator, TransformerDiscriminatorConfig
+from dialeval.models.batching import pad
 from dialeval.models.tokenizers import word_tokenizer
-from dialeval.scorers.neural import NeuralScorer, pad
+from dialeval.scorers.neural import NeuralScorer
 from dialeval.scorers.ranking import score_responses
 
 

@@ -17,7 +17,8 @@ from transformers.utils import logging
 
 from dialeval.dialogues import Passage, Turn
 from dialeval.dialogues.encoding import input_format
-from dialeval.scorers.neural import NeuralScorer, pad
+from dialeval.models.batching import pad
+from dialeval.scorers.neural import NeuralScorer
 
 BATCH = 32
 

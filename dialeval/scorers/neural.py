@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from accelerate.utils import gather_object
 from scipy.special import expit
-from torch import Tensor
 from tqdm.auto import tqdm
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, PreTrainedModel
 
@@ -17,8 +16,9 @@ import dialeval.models  # noqa: F401  registers the architectures
 from dialeval.dialogues import BadInput, Passage, Passages, iterate
 from dialeval.dialogues.encoding import Encoded, InputFormat
 from dialeval.dialogues.storage import chunks
+from dialeval.models.batching import pad, token_batches
+from dialeval.models.weights import best_device, fingerprint
 from dialeval.scorers.base import Decision
-from dialeval.scorers.batching import token_batches
 from dialeval.scorers.cache import ScoreCache
 from dialeval.scorers.folders import decision_of
 
@@ -76,7 +76,7 @@ class NeuralScorer:
     ):
         _check_labels(model)
         self.accelerator = accelerator
-        self.device = torch.device(device or _best_device(accelerator))
+        self.device = torch.device(device or best_device(accelerator))
         self.model = model.to(self.device).eval()
         self.tokenizer = tokenizer
         self.input_format = input_format.limited(_longest(model))
@@ -235,26 +235,6 @@ class NeuralScorer:
         )
 
 
-def pad(rows: Sequence[Sequence[int]], pad_id: int) -> dict[str, Tensor]:
-    """Rows of token ids as one tensor, padded on the right, and its mask."""
-    lengths = torch.tensor([len(row) for row in rows])
-    mask = torch.arange(int(lengths.max())) < lengths[:, None]
-    ids = torch.full(mask.shape, pad_id, dtype=torch.long)
-    ids[mask] = torch.tensor([token for row in rows for token in row], dtype=torch.long)
-    return {"input_ids": ids, "attention_mask": mask.long()}
-
-
-def fingerprint(model: torch.nn.Module) -> str:
-    """A hash of a model's weights."""
-    from hashlib import blake2b
-
-    found = blake2b(digest_size=8)
-    for name, tensor in sorted(model.state_dict().items()):
-        found.update(name.encode())
-        found.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
-    return found.hexdigest()
-
-
 def _objects(passages: Passages | Sequence[Passage]) -> Iterator[Passage]:
     return iterate(passages) if isinstance(passages, Passages) else iter(passages)
 
@@ -265,14 +245,6 @@ def _longest(model: PreTrainedModel) -> int | None:
     found = shape.get("n_positions") or shape.get("max_position_embeddings")
     offset = 2 if shape.get("model_type") in ("roberta", "xlm-roberta", "camembert") else 0
     return found - offset if found else None
-
-
-def _best_device(accelerator: Any) -> str:
-    if accelerator is not None:
-        return str(accelerator.device)
-    if torch.cuda.is_available():
-        return "cuda"
-    return "mps" if torch.backends.mps.is_available() else "cpu"
 
 
 def _check_labels(model: PreTrainedModel) -> None:

@@ -19,8 +19,8 @@ from dialeval.dialogues import BadInput, Passage, Passages, iterate
 from dialeval.dialogues.encoding import Encoded, InputFormat
 from dialeval.dialogues.storage import chunks
 from dialeval.models import TransformerDiscriminator
-from dialeval.scorers.batching import token_batches
-from dialeval.scorers.neural import NeuralScorer, pad
+from dialeval.models.batching import pad, token_batches
+from dialeval.scorers.neural import NeuralScorer
 
 logger = logging.getLogger(__name__)
 

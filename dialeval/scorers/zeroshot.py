@@ -15,11 +15,11 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
 from dialeval.dialogues import BadInput, Passage, Passages
 from dialeval.dialogues.encoding import Encoded
 from dialeval.dialogues.storage import chunks
+from dialeval.models.batching import pad, token_batches
+from dialeval.models.weights import fingerprint
 from dialeval.scorers.base import Decision
 from dialeval.scorers.baselines import each_passage
-from dialeval.scorers.batching import token_batches
 from dialeval.scorers.folders import decision_of
-from dialeval.scorers.neural import fingerprint, pad
 
 logger = logging.getLogger(__name__)
 

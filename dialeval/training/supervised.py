@@ -16,7 +16,8 @@ from dialeval.dialogues import BadInput, Passage, Passages, iterate
 from dialeval.dialogues.encoding import InputFormat
 from dialeval.dialogues.storage import batches
 from dialeval.models import pairwise_loss
-from dialeval.scorers.neural import NeuralScorer, pad
+from dialeval.models.batching import pad
+from dialeval.scorers.neural import NeuralScorer
 from dialeval.training.checkpoints import load_checkpoint, save_checkpoint
 
 _BUCKET = 50  # batches that are sorted by length together

@@ -10,9 +10,9 @@ import torch
 from dialeval.dialogues import BadInput, Passage, Turn, iterate, to_passages
 from dialeval.dialogues.encoding import input_format
 from dialeval.models import HierarchicalConfig, HierarchicalDiscriminator
+from dialeval.models.batching import token_batches
 from dialeval.models.tokenizers import word_tokenizer
 from dialeval.scorers import load_scorer, save_scorer
-from dialeval.scorers.batching import token_batches
 from dialeval.scorers.neural import NeuralScorer
 
 WORDS = [f"word{n}" for n in range(40)]

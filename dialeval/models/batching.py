@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+import torch
+from torch import Tensor
 
 
 def token_batches(lengths: Sequence[int], max_tokens: int) -> Iterator[np.ndarray]:
@@ -21,3 +23,13 @@ def token_batches(lengths: Sequence[int], max_tokens: int) -> Iterator[np.ndarra
         size = max(1, max_tokens // widest)
         yield order[start : start + size]
         start += size
+
+
+def pad(rows: Sequence[Sequence[int]], pad_id: int, left: bool = False) -> dict[str, Tensor]:
+    """Rows of token ids as one tensor, padded on the right or the left, and its mask."""
+    lengths = torch.tensor([len(row) for row in rows])
+    mask = torch.arange(int(lengths.max())) < lengths[:, None]
+    mask = mask.flip(1) if left else mask
+    ids = torch.full(mask.shape, pad_id, dtype=torch.long)
+    ids[mask] = torch.tensor([token for row in rows for token in row], dtype=torch.long)
+    return {"input_ids": ids, "attention_mask": mask.long()}
