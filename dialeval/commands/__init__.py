@@ -5,7 +5,7 @@ import sys
 import typer
 
 from dialeval._version import __version__
-from dialeval.commands import data, demo, score, train
+from dialeval.commands import data, demo, generate, score, train
 
 app = typer.Typer(
     help="Can a judge tell a dialogue system's replies from a human's, and can it be trusted?",
@@ -19,6 +19,7 @@ app.command("train", context_settings={"allow_extra_args": True, "ignore_unknown
     train.train
 )
 app.command("score")(score.score)
+app.command("generate")(generate.generate)
 
 
 def _version(wanted: bool) -> None:

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from dialeval.dialogues.sources import BadInput
-from dialeval.dialogues.types import Passage
+from dialeval.dialogues.types import Passage, Turn
 
 _SPECIAL = ("bos", "eos", "cls", "sep")
 
@@ -127,12 +127,7 @@ class InputFormat:
         return Encoded(row, len(start) + len(context), whole - len(row), len(response) - len(kept))
 
     def _from_chat(self, tokenizer: Any, passage: Passage) -> Encoded:
-        roles = ("assistant", "user")
-        turns = list(reversed(passage.context))
-        messages = [
-            {"role": "system" if t.speaker == "system" else roles[(n + 1) % 2], "content": t.text}
-            for n, t in enumerate(turns)
-        ][::-1]
+        messages = chat_messages(passage.context)
         prompt = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
         ids = tokenizer(prompt, add_special_tokens=False)["input_ids"]
         response = tokenizer(passage.response.strip(), add_special_tokens=False)["input_ids"]
@@ -149,6 +144,24 @@ class InputFormat:
                 remedy="Choose another format, or a tokenizer that has one.",
             )
         return [found]
+
+
+def chat_messages(turns: Sequence[Turn]) -> list[dict[str, str]]:
+    """Turns as chat messages: the last one is the user's, and roles alternate back from there.
+
+    Example:
+        >>> [each["role"] for each in chat_messages([Turn("A", "hi"), Turn("B", "hello")])]
+        ['assistant', 'user']
+    """
+    messages: list[dict[str, str]] = []
+    role = "user"
+    for turn in reversed(turns):
+        if turn.speaker == "system":
+            messages.append({"role": "system", "content": turn.text})
+            continue
+        messages.append({"role": role, "content": turn.text})
+        role = "assistant" if role == "user" else "user"
+    return messages[::-1]
 
 
 PRESETS = {

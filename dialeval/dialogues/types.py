@@ -115,6 +115,14 @@ class Passage:
         """Same context, answered by someone else."""
         return replace(self, response=text, author=author, source_dialogue_id=None)
 
+    def turned(self) -> "Passage":
+        """The other way round: the response is the context, and the last turn answers it.
+
+        What a model of p(s|t) reads and writes.
+        """
+        asked = self.context[-1].text if self.context else ""
+        return replace(self, context=(Turn(self.speaker, self.response),), response=asked)
+
     def with_context(self, texts: Iterable[str]) -> "Passage":
         """Same response and speakers, other words in the context."""
         turns = zip(self.context, texts, strict=True)

@@ -26,7 +26,10 @@ class Responder(Protocol):
         ...
 
     def stream(self, passages: Sequence[Passage]) -> Iterator[tuple[int, Passage]]:
-        """Answers as they are ready, each with the place of its passage; any order."""
+        """Answers as they are ready, each with the place of its passage.
+
+        Passages may come in any order; the answers to one of them follow each other.
+        """
         ...
 
 

@@ -1,0 +1,304 @@
+"""The papers' generator: an LSTM encoder-decoder with attention, and a pointer if wanted.
+
+Contexts may be padded on either side, responses on the right.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from transformers import GenerationMixin, PreTrainedModel
+from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput
+
+from dialeval.dialogues import BadInput
+
+from .configuration_seq2seq import Seq2SeqConfig
+
+LEAST = 1e-20  # probability below which a mixture is not told from nothing; its logarithm is -46
+State = tuple[Tensor, Tensor]  # hidden and cell state, each (batch, layers, hidden)
+
+
+@dataclass
+class EncoderOutput(BaseModelOutput):
+    """A context as the decoder sees it; `generate` repeats all of it for each hypothesis.
+
+    `last_hidden_state` holds the top states in the order of the input, `(batch, time, hidden)`.
+    """
+
+    state_h: Tensor | None = None  # (batch, layers, hidden), after the last token
+    state_c: Tensor | None = None  # (batch, layers, hidden)
+    projected: Tensor | None = None  # (batch, time, hidden), only for additive attention
+    input_ids: Tensor | None = None  # (batch, time)
+    mask: Tensor | None = None  # (batch, time), true on tokens
+
+
+class Encoder(nn.Module):
+    """LSTM layers over the context, in one direction or two.
+
+    The LSTMs have no biases, as in Li et al.'s code: then zeros read from a zero state leave it at
+    zero, and rows that begin with their padding need no packing to end in their last token's state.
+    """
+
+    main_input_name = "input_ids"
+
+    def __init__(self, config: Seq2SeqConfig):
+        super().__init__()
+        self.pad_token_id = config.pad_token_id
+        self.embedding = nn.Embedding(config.vocab_size, config.embedding_size)
+        self.dropout = nn.Dropout(config.dropout)
+        directions = 2 if config.bidirectional else 1
+        widths = [config.embedding_size] + [config.hidden_size] * (config.num_layers - 1)
+        self.layers = nn.ModuleList(
+            nn.ModuleList(lstm(width, config.hidden_size // directions) for _ in range(directions))
+            for width in widths
+        )
+        additive = config.attention == "bahdanau"
+        self.project = linear(config.hidden_size, config.hidden_size) if additive else None
+
+    def forward(
+        self, input_ids: Tensor, attention_mask: Tensor | None = None, **kwargs
+    ) -> EncoderOutput:
+        if attention_mask is None:  # generate() does not infer one for an encoder
+            attention_mask = input_ids != self.pad_token_id
+        mask = attention_mask.bool()
+        order = mask.long().argsort(dim=1, stable=True)  # padding first, then the tokens
+        vectors = self.embedding(input_ids) * mask[..., None]  # (batch, time, embedding)
+        states, state_h, state_c = self.read(pick(vectors, order), mask.gather(1, order))
+        states = pick(states, order.argsort(1))  # (batch, time, hidden)
+        projected = None if self.project is None else self.project(states)
+        found = {"state_h": state_h, "state_c": state_c, "projected": projected, "mask": mask}
+        return EncoderOutput(last_hidden_state=states, input_ids=input_ids, **found)
+
+    def read(self, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Top states, and the last hidden and cell state of each layer; padding comes first."""
+        mirror, last = mirrored(mask), []
+        for layer in self.layers:
+            states = self.dropout(states)
+            read, ends = layer[0](states)  # (batch, time, width), (1, batch, width) twice
+            if len(layer) == 2:
+                backward, others = layer[1](pick(states, mirror))
+                read = torch.cat([read, pick(backward, mirror)], -1)
+                ends = [torch.cat(pair, -1) for pair in zip(ends, others, strict=True)]
+            states = read  # (batch, time, hidden)
+            last.append(ends)
+        state_h, state_c = (torch.cat(ends).transpose(0, 1) for ends in zip(*last, strict=True))
+        return states, state_h, state_c
+
+
+class Attention(nn.Module):
+    """What the decoder finds in the context, put together with its own state."""
+
+    def __init__(self, config: Seq2SeqConfig):
+        super().__init__()
+        width = config.hidden_size
+        self.combine = linear(2 * width, width)
+        if config.attention == "bahdanau":
+            self.query, self.score = linear(width, width), linear(width, 1)
+
+    def forward(self, states: Tensor, encoded: EncoderOutput) -> tuple[Tensor, Tensor, Tensor]:
+        """Attentional vectors and contexts, `(batch, steps, hidden)`; weights over the tokens."""
+        scores = self.scores(states, encoded)  # (batch, steps, time)
+        outside = ~encoded.mask[:, None]
+        # Not minus infinity: a row without any token would end in NaN.
+        weights = scores.masked_fill(outside, torch.finfo(scores.dtype).min).softmax(-1)
+        context = weights @ encoded.last_hidden_state
+        vectors = torch.tanh(self.combine(torch.cat([context, states], -1)))  # Luong, eq. 5
+        return vectors, context, weights
+
+    def scores(self, states: Tensor, encoded: EncoderOutput) -> Tensor:
+        """How well each token suits each state, before the softmax, `(batch, steps, time)`."""
+        if encoded.projected is None:
+            return states @ encoded.last_hidden_state.transpose(1, 2)  # Luong et al., 2015, eq. 8
+        both = (
+            self.query(states)[:, :, None] + encoded.projected[:, None]
+        )  # (b, steps, time, hidden)
+        return self.score(torch.tanh(both)).squeeze(-1)  # Bahdanau et al., 2015, app. A.1.2
+
+
+class Decoder(nn.Module):
+    """LSTM layers over the response that start where the encoder ended, with attention on top."""
+
+    def __init__(self, config: Seq2SeqConfig):
+        super().__init__()
+        self.feeding = config.input_feeding
+        width = config.embedding_size + config.hidden_size * self.feeding
+        self.layers = lstm(width, config.hidden_size, config.num_layers, config.dropout)
+        self.attention = Attention(config)
+
+    def forward(
+        self, words: Tensor, encoded: EncoderOutput, state: State
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor, State]:
+        """Attentional vectors, contexts, weights, states, and the state after the last word."""
+        if self.feeding:
+            return self.fed(words, encoded, state)
+        states, state = self.run(words, state)
+        return *self.attention(states, encoded), states, state
+
+    def fed(
+        self, words: Tensor, encoded: EncoderOutput, state: State
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor, State]:
+        """The same, word by word, each read with the vector before it (Luong et al., sec. 3.3)."""
+        # The first vector is what the last state attends to, so a cache of states is enough.
+        vector = self.attention(state[0][:, -1:], encoded)[0]  # (batch, 1, hidden)
+        steps = []
+        for word in words.split(1, dim=1):
+            states, state = self.run(torch.cat([word, vector], -1), state)
+            steps.append((*self.attention(states, encoded), states))
+            vector = steps[-1][0]
+        return *(torch.cat(parts, 1) for parts in zip(*steps, strict=True)), state
+
+    def run(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
+        """Top states, and the last state of each layer with the batch first."""
+        time_first = tuple(each.transpose(0, 1).contiguous() for each in state)
+        states, (hidden, cell) = self.layers(inputs, time_first)
+        return states, (hidden.transpose(0, 1), cell.transpose(0, 1))
+
+
+class Pointer(nn.Module):
+    """A mixture of choosing a word and copying one of the context (See et al., 2017, sec. 2.2).
+
+    All tokens have ids, so the vocabulary is not extended: an unknown word is copied as unknown.
+    """
+
+    def __init__(self, config: Seq2SeqConfig):
+        super().__init__()
+        self.gate = nn.Linear(2 * config.hidden_size + config.embedding_size, 1)
+
+    def forward(self, logits: Tensor, weights: Tensor, seen: Tensor, input_ids: Tensor) -> Tensor:
+        """Log-probabilities of the mixture, shape `(batch, steps, vocabulary)`."""
+        gate = torch.sigmoid(self.gate(seen).float())  # (batch, steps, 1); eq. 8
+        chosen = gate * logits.float().softmax(-1)
+        places = input_ids[:, None].expand(-1, weights.shape[1], -1)  # (batch, steps, time)
+        mixture = chosen.scatter_add(2, places, (1 - gate) * weights.float())  # eq. 9
+        return mixture.clamp(min=LEAST).log()
+
+
+class Seq2SeqGenerator(PreTrainedModel, GenerationMixin):
+    """A sequence-to-sequence model with attention (Li et al., 2017, sec. 3.3).
+
+    `logits` are log-probabilities when tokens can be copied. The cache is the hidden and the cell
+    state, each of shape `(batch, layers, hidden)`. `cross_attentions` holds the weights of the
+    context's tokens, one tensor of shape `(batch, steps, time)`, and `decoder_hidden_states` the
+    vectors that the output layer reads, one of shape `(batch, steps, hidden)`.
+    """
+
+    config_class = Seq2SeqConfig
+    base_model_prefix = "generator"
+    main_input_name = "input_ids"
+    accepts_loss_kwargs = False  # the loss is a mean over the batch, whatever a trainer accumulates
+    _tied_weights_keys: ClassVar[dict[str, str]] = {"output.weight": "encoder.embedding.weight"}
+
+    def __init__(self, config: Seq2SeqConfig):
+        super().__init__(config)
+        self.encoder = Encoder(config)
+        self.decoder = Decoder(config)
+        self.dropout = nn.Dropout(config.dropout)
+        self.output = linear(config.hidden_size, config.vocab_size)
+        self.pointer = Pointer(config) if config.copy else None
+        self.post_init()
+
+    def _init_weights(self, module: nn.Module) -> None:
+        for parameter in module.parameters(recurse=False):
+            nn.init.uniform_(parameter, -self.config.init_range, self.config.init_range)
+
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        decoder_input_ids: Tensor | None = None,
+        decoder_attention_mask: Tensor | None = None,
+        encoder_outputs: EncoderOutput | None = None,
+        past_key_values: State | None = None,
+        use_cache: bool | None = None,
+        labels: Tensor | None = None,
+        return_dict: bool | None = None,
+        **kwargs,
+    ) -> Seq2SeqLMOutput | tuple:
+        encoded = encoder_outputs or self.encoder(input_ids, attention_mask)
+        if decoder_input_ids is None:
+            decoder_input_ids = self.prepare_decoder_input_ids_from_labels(labels)
+        refuse_left_padding(decoder_attention_mask)
+        state = past_key_values or (encoded.state_h, encoded.state_c)
+        words = self.dropout(self.encoder.embedding(decoder_input_ids))  # one vocabulary for both
+        vectors, context, weights, states, state = self.decoder(words, encoded, state)
+        logits = self.output(self.dropout(vectors))  # (batch, steps, vocabulary)
+        if self.pointer is not None:
+            seen = torch.cat([context, states, words], -1)
+            logits = self.pointer(logits, weights, seen, encoded.input_ids)
+        found = Seq2SeqLMOutput(
+            loss=None
+            if labels is None
+            else F.cross_entropy(logits.flatten(0, 1), labels.flatten()),
+            logits=logits,
+            past_key_values=None if use_cache is False else state,
+            decoder_hidden_states=(vectors,),
+            cross_attentions=(weights,),
+            encoder_last_hidden_state=encoded.last_hidden_state,
+        )
+        return found.to_tuple() if return_dict is False else found
+
+    def prepare_decoder_input_ids_from_labels(self, labels: Tensor | None) -> Tensor:
+        """What the decoder reads to predict the labels: all but the last, after the start token."""
+        if labels is None:
+            raise BadInput("expected decoder_input_ids or labels, found neither.")
+        before = labels.new_full((len(labels), 1), self.config.decoder_start_token_id)
+        shifted = torch.cat([before, labels[:, :-1]], 1)
+        return shifted.masked_fill(shifted == -100, self.config.pad_token_id)
+
+    def get_input_embeddings(self) -> nn.Embedding:
+        return self.encoder.embedding
+
+    def set_input_embeddings(self, value: nn.Embedding) -> None:
+        self.encoder.embedding = value
+
+    def get_output_embeddings(self) -> nn.Linear:
+        return self.output
+
+    def set_output_embeddings(self, new_embeddings: nn.Linear) -> None:
+        self.output = new_embeddings
+
+    @classmethod
+    def _supports_default_dynamic_cache(cls) -> bool:
+        return False  # the cache is a pair of tensors, of the same size after every word
+
+    def _reorder_cache(self, past_key_values: State, beam_idx: Tensor) -> State:
+        return tuple(each.index_select(0, beam_idx) for each in past_key_values)
+
+
+def lstm(width: int, hidden: int, layers: int = 1, dropout: float = 0.0) -> nn.LSTM:
+    """LSTM layers without biases, with dropout between them."""
+    between = dropout if layers > 1 else 0.0
+    return nn.LSTM(width, hidden, layers, bias=False, batch_first=True, dropout=between)
+
+
+def linear(width: int, to: int) -> nn.Linear:
+    """A matrix; like the LSTMs without biases, as in Li et al.'s code."""
+    return nn.Linear(width, to, bias=False)
+
+
+def pick(vectors: Tensor, places: Tensor) -> Tensor:
+    """The vectors at these places of each row, shape `(batch, places, width)`."""
+    return vectors.gather(1, places[..., None].expand(-1, -1, vectors.shape[-1]))
+
+
+def mirrored(mask: Tensor) -> Tensor:
+    """Places that turn the tokens of each row around and leave the padding before them.
+
+    Example:
+        >>> mirrored(torch.tensor([[False, False, True, True, True]])).tolist()
+        [[0, 1, 4, 3, 2]]
+    """
+    places = torch.arange(mask.shape[1], device=mask.device).expand_as(mask)
+    first = mask.shape[1] - mask.sum(1, keepdim=True)
+    return torch.where(mask, first + mask.shape[1] - 1 - places, places)
+
+
+def refuse_left_padding(decoder_attention_mask: Tensor | None) -> None:
+    """Raise when a response begins with padding, which would change the decoder's state."""
+    if decoder_attention_mask is not None and not decoder_attention_mask[:, 0].all():
+        raise BadInput(
+            "expected responses padded on the right, found padding before the first token.",
+            remedy="Pad them on the right, or continue prefixes of one length at a time.",
+        )

@@ -1,0 +1,353 @@
+"""Decoding by `LogitsProcessor`: noise and temperature by row, repeated words, MMI - p(t).
+
+`generate` runs its own processors first, then those it is given, then (only when `do_sample=True`)
+temperature, top-k and top-p. `start` is the width of what `generate` was given to continue, padding
+included: of the prompt for a causal model, of the decoder's prompt (usually 1) for an
+encoder-decoder.
+"""
+
+import re
+import unicodedata
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
+
+import torch
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+from torch import Tensor
+from torch.nn import functional as F
+from transformers import Cache, LogitsProcessor, PreTrainedModel, PreTrainedTokenizerBase
+
+from dialeval.dialogues import BadInput
+from dialeval.responders.likelihood import opening_token
+
+_APOSTROPHES = "'’"
+_LONGEST = 1024  # letters of a word, beyond which nobody looks
+_LEAST = -1e4  # stands for the logarithm of 0, so that no infinity meets another
+
+
+def _signed(number: int) -> int:
+    """The signed 64-bit number with the same bits."""
+    return (number + 2**63) % 2**64 - 2**63
+
+
+# Increment and multipliers of SplitMix64 (Steele et al., 2014).
+_STEP = _signed(0x9E3779B97F4A7C15)
+_MULTIPLIERS = (30, _signed(0xBF58476D1CE4E5B9)), (27, _signed(0x94D049BB133111EB))
+
+
+@dataclass(frozen=True)
+class RowNoise(LogitsProcessor):
+    """Gumbel noise, so that greedy generation samples from the softmax of what it sees.
+
+    A row's noise depends on its seed, the step and the token alone: the same context with the same
+    seed gets the same reply in any batch, in any place, with any padding. Generate with
+    `do_sample=False`; a temperature, top-k or top-p goes into the list before it.
+
+    Args:
+        seeds (`Sequence[int]`):
+            One a row.
+        start (`int`):
+            Where the response begins.
+    """
+
+    seeds: Sequence[int]
+    start: int
+
+    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
+        _check_rows("seed", len(self.seeds), len(scores))
+        step = input_ids.shape[1] - self.start
+        seeds = torch.tensor([_signed(seed) for seed in self.seeds], device=scores.device)
+        noise = gumbel_noise(seeds, step, scores.shape[1])
+        return noise.add_(scores).to(scores.dtype)
+
+
+def gumbel_noise(seeds: Tensor, step: int, vocabulary: int) -> Tensor:
+    """Standard Gumbel noise of one step, float64, shape `(rows, vocabulary)`."""
+    return uniform_noise(seeds, step, vocabulary).log_().neg_().log_().neg_()
+
+
+def uniform_noise(seeds: Tensor, step: int, vocabulary: int) -> Tensor:
+    """Uniform noise of one step strictly between 0 and 1, float64, shape `(rows, vocabulary)`."""
+    keys = _mixed(_mixed(seeds + _STEP) + _signed(_STEP * (step + 1)))  # (rows,)
+    tokens = torch.arange(1, vocabulary + 1, device=seeds.device) * _STEP
+    bits = _mixed(keys[:, None] + tokens)  # (rows, vocabulary)
+    # 52 bits and a half are exact in a double, so neither 0 nor 1 can come out.
+    return _shifted(bits, 12).double().add_(0.5).mul_(2.0**-52)
+
+
+def _mixed(bits: Tensor) -> Tensor:
+    """The output function of SplitMix64: every bit depends on all bits; products wrap around."""
+    for places, multiplier in _MULTIPLIERS:
+        bits = _shifted(bits, places).bitwise_xor_(bits).mul_(multiplier)
+    return _shifted(bits, 31).bitwise_xor_(bits)
+
+
+def _shifted(bits: Tensor, places: int) -> Tensor:
+    """Bits moved right with zeros behind; torch itself repeats the sign."""
+    return (bits >> places).bitwise_and_((1 << (64 - places)) - 1)
+
+
+@dataclass(frozen=True)
+class RowTemperature(LogitsProcessor):
+    """Divides each row by its own temperature (Gao et al., 2021: one for each context).
+
+    Args:
+        temperatures (`Sequence[float]`):
+            One a row; below 1 is bolder, above 1 more random.
+    """
+
+    temperatures: Sequence[float]
+
+    def __post_init__(self):
+        wrong = [each for each in self.temperatures if not 0 < each < float("inf")]
+        if wrong:
+            remedy = "For the most probable reply decode greedily."
+            raise BadInput(f"expected temperatures above 0, found {wrong[0]}.", remedy=remedy)
+
+    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
+        _check_rows("temperature", len(self.temperatures), len(scores))
+        return scores / torch.tensor(self.temperatures, device=scores.device)[:, None].to(scores)
+
+
+def _check_rows(what: str, found: int, expected: int) -> None:
+    if found != expected:
+        raise BadInput(
+            f"expected one {what} for each of {expected} rows, found {found}.",
+            remedy="Repeat them as the rows are repeated, for beams or several replies.",
+        )
+
+
+class RepeatedTypePenalty(LogitsProcessor):
+    """Takes a penalty from words that the response already has (Li et al., 2017, sec. 3.3).
+
+    A token is penalised when it begins a word and by itself spells a word that was generated
+    before, upper or lower case; how many pieces that word had then does not matter. So a word that
+    the vocabulary can only spell in pieces may come again, and " no" is held back after "no" even
+    where the model was about to write " nothing". Stop words and punctuation may be repeated.
+
+    Subtraction suits both what it may see: log-probabilities in beam search, logits elsewhere.
+
+    Args:
+        tokenizer (`PreTrainedTokenizerBase`):
+            Of words or of pieces.
+        penalty (`float`):
+            In nats; infinity forbids.
+        start (`int`):
+            Where the response begins.
+        stop_words (`Collection[str]`, *optional*):
+            Words that may be repeated, in lower case; scikit-learn's English ones by default.
+            Contractions of them ("don't", "it's") count as stop words too.
+    """
+
+    def __init__(
+        self,
+        tokenizer: PreTrainedTokenizerBase,
+        penalty: float,
+        start: int,
+        stop_words: Collection[str] = ENGLISH_STOP_WORDS,
+    ):
+        self.penalty, self.start = penalty, start
+        # Its size is part of the key, because tokens can be added.
+        self._table = _word_table(tokenizer, len(tokenizer), frozenset(stop_words))
+
+    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
+        generated = input_ids[:, self.start :]  # (rows, time)
+        self._table = self._table.fitted(scores.shape[1], scores.device)
+        return torch.where(
+            self._table.repeats(generated, scores.shape[1]), scores - self.penalty, scores
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _WordTable:
+    """What a vocabulary says about words. A word is a run of pieces: it begins at a piece with
+    white space before it, or after something that is no piece (punctuation, a special token).
+
+    Words are known by a polynomial of their letters, sum of letter * base^place modulo 2^64: it can
+    be added up from pieces, and does not depend on where the word was cut.
+    """
+
+    is_piece: Tensor  # (vocabulary,) letters, digits and apostrophes only
+    leads: Tensor  # (vocabulary,) begins with white space
+    code: Tensor  # (vocabulary,) its polynomial; 0 for what is no piece
+    size: Tensor  # (vocabulary,) its letters; 0 for what is no piece
+    spells: Tensor  # (vocabulary,) which of the words below it is by itself, -1 for none
+    words: Tensor  # (words,) their polynomials, ascending
+
+    def fitted(self, vocabulary: int, device: torch.device) -> "_WordTable":
+        """The same for a model whose vocabulary is filled up, on its device."""
+        missing = max(0, vocabulary - len(self.code))
+        if not missing and self.code.device == device:
+            return self
+        tables = {field.name: getattr(self, field.name).to(device) for field in fields(self)}
+        for name in ("is_piece", "leads", "code", "size", "spells"):
+            tables[name] = F.pad(tables[name], (0, missing), value=-1 if name == "spells" else 0)
+        return replace(self, **tables)
+
+    def repeats(self, generated: Tensor, vocabulary: int) -> Tensor:
+        """Which tokens would repeat a word of each row, shape `(rows, vocabulary)`."""
+        if not generated.shape[1] or not len(self.words):
+            return self.code.new_zeros(len(generated), vocabulary, dtype=torch.bool)
+        found = self._words_of(generated)  # (rows, words of a row)
+        place = torch.searchsorted(self.words, found).clamp_(max=len(self.words) - 1)
+        place = place.masked_fill(self.words[place] != found, len(self.words))
+        seen = self.code.new_zeros(len(found), len(self.words) + 1, dtype=torch.bool)
+        seen.scatter_(1, place, True)[:, -1] = False  # the last is for all that is no such word
+        spells, leads = self.spells[:vocabulary], self.leads[:vocabulary]
+        # A token without white space before it goes on with the word, if there is one.
+        return seen[:, spells] & (leads | ~self.is_piece[generated[:, -1:]])
+
+    def _words_of(self, generated: Tensor) -> Tensor:
+        """The polynomials of each row's words, filled up with 0, shape `(rows, time + 1)`."""
+        piece, size = self.is_piece[generated], self.size[generated]  # (rows, time)
+        after_none = F.pad(~piece[:, :-1], (1, 0), value=True)
+        begins = piece & (self.leads[generated] | after_none)
+        before = size.cumsum(1) - size  # letters before each token
+        offset = before - (before * begins).cummax(1)[0]  # letters of the same word before it
+        terms = self.code[generated] * _powers(generated.device)[offset.clamp(max=_LONGEST - 1)]
+        words = terms.new_zeros(len(terms), terms.shape[1] + 1)
+        return words.scatter_add_(1, begins.cumsum(1), terms * piece)
+
+
+def _powers(device: torch.device) -> Tensor:
+    """The powers of the base, from 1, shape `(longest,)`; they wrap around."""
+    return F.pad(torch.full((_LONGEST - 1,), _STEP, device=device).cumprod(0), (1, 0), value=1)
+
+
+@lru_cache(maxsize=8)
+def _word_table(
+    tokenizer: PreTrainedTokenizerBase, size: int, stop_words: frozenset[str]
+) -> _WordTable:
+    """The table of a tokenizer; what a token looks like inside a text says what it is."""
+    texts = _texts(tokenizer)
+    special = set(tokenizer.all_special_ids)
+    letters = [text.lstrip().casefold() for text in texts]
+    pieces = [_is_piece(each) and i not in special for i, each in enumerate(letters)]
+    letters = [each if piece else "" for each, piece in zip(letters, pieces, strict=True)]
+    code = torch.tensor([_code(each) for each in letters])
+    content = torch.tensor([_is_content(each, stop_words) for each in letters])
+    words, number = code[content].unique(return_inverse=True)
+    return _WordTable(
+        is_piece=torch.tensor(pieces),
+        leads=torch.tensor([text[:1].isspace() for text in texts]),
+        code=code,
+        size=torch.tensor([len(each) for each in letters]),
+        spells=torch.full_like(code, -1).masked_scatter_(content, number),
+        words=words,
+    )
+
+
+def _texts(tokenizer: PreTrainedTokenizerBase) -> list[str]:
+    """What each token adds to a text that ends with a letter; byte pieces give U+FFFD."""
+    anchor = tokenizer("a", add_special_tokens=False)["input_ids"][-1:]
+    rows = [[*anchor, i] for i in range(max(tokenizer.get_vocab().values()) + 1)]
+    known = tokenizer.decode(anchor, clean_up_tokenization_spaces=False)
+    texts = tokenizer.batch_decode(rows, clean_up_tokenization_spaces=False)
+    return [text[len(known) :] for text in texts]
+
+
+def _is_piece(text: str) -> bool:
+    inside = (c in _APOSTROPHES + "\ufffd" or unicodedata.category(c)[0] in "LMN" for c in text)
+    return bool(text) and all(inside)
+
+
+def _is_content(word: str, stop_words: frozenset[str]) -> bool:
+    """Whether it is a whole word, and neither a stop word nor a contraction of one."""
+    heads = {word, *(re.sub(end, "", word) for end in ("['’]", "['’].*", "n['’]t$"))}
+    return any(c.isalnum() for c in word) and "\ufffd" not in word and not heads & stop_words
+
+
+def _code(letters: str) -> int:
+    """The polynomial of some letters, as a signed number."""
+    return _signed(sum(ord(each) * _STEP**at for at, each in enumerate(letters)))
+
+
+class LanguageModelPenalty(LogitsProcessor):
+    """log p(t|s) - weight log p(t), token by token (Li et al., 2016a: MMI-antiLM, MMI - p(t)).
+
+    The unconditional model reads its `bos` token (its `eos` token if it has no other) and then the
+    response so far. It has the vocabulary of the generator, and may be the generator itself where
+    that is a causal model.
+
+    Logits that are not normalised differ from log-probabilities by one number a row, which changes
+    neither greedy decoding nor sampling; beam search hands over log-probabilities. So `weight`
+    means the same everywhere, and nothing is normalised here: that would undo, in beam search,
+    what a processor before this one took away.
+
+    Args:
+        language_model (`PreTrainedModel`):
+            Any causal language model.
+        weight (`float`):
+            How much of log p(t) is taken away.
+        start (`int`):
+            Where the response begins.
+        pad_id (`int`, *optional*):
+            What fills rows that have ended; the language model need not know it.
+        first_tokens (`int`, *optional*):
+            Penalise so many tokens of the response only (Li et al., 2016a: the step
+            function g), because the end of a sentence depends least on the context.
+        use_cache (`bool`, *optional*, defaults to `True`):
+            Keep what was read, instead of reading the response again at every step.
+    """
+
+    def __init__(
+        self,
+        language_model: PreTrainedModel,
+        weight: float,
+        start: int,
+        pad_id: int | None,
+        first_tokens: int | None = None,
+        use_cache: bool = True,
+    ):
+        self.language_model = language_model.eval()
+        self.weight, self.start, self.pad_id = weight, start, pad_id
+        self.first_tokens, self.use_cache = first_tokens, use_cache
+        self._opening = opening_token(language_model)
+        self._read: Tensor | None = None  # rows that the cache has read, (rows, time)
+        self._cache: Cache | None = None
+
+    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
+        response = input_ids[:, self.start :]
+        if self.first_tokens is not None and response.shape[1] >= self.first_tokens:
+            return scores
+        log_probs = self._log_probs(response.to(self.language_model.device)).to(scores)
+        if log_probs.shape != scores.shape:
+            raise BadInput(
+                f"the language model knows {log_probs.shape[1]} tokens, "
+                f"the generator {scores.shape[1]}.",
+                remedy="Give one with the same tokenizer.",
+            )
+        return scores - self.weight * log_probs
+
+    def _log_probs(self, response: Tensor) -> Tensor:
+        """log p(t) of the next token, shape `(rows, vocabulary)`."""
+        rows = F.pad(response, (1, 0), value=self._opening)
+        if self.pad_id is not None:  # a row that has ended: nobody looks at what comes next
+            rows = rows.masked_fill(rows == self.pad_id, self._opening)
+        rows, place = rows.unique(dim=0, return_inverse=True)  # nothing tells equal rows apart
+        logits = self._next_logits(rows)
+        return logits.float().log_softmax(-1).clamp(min=_LEAST)[place]
+
+    @torch.no_grad()
+    def _next_logits(self, rows: Tensor) -> Tensor:
+        parents = self._parents(rows)
+        if parents is None:
+            output = self.language_model(input_ids=rows, use_cache=self.use_cache)
+        else:
+            self._cache.batch_select_indices(parents)
+            output = self.language_model(input_ids=rows[:, -1:], past_key_values=self._cache)
+        cache = getattr(output, "past_key_values", None)
+        self._cache = cache if self.use_cache and isinstance(cache, Cache) else None
+        self._read = rows
+        return output.logits[:, -1]
+
+    def _parents(self, rows: Tensor) -> Tensor | None:
+        """For each row a row of the cache that is the same but for the last token, if all have one.
+
+        Beams change places between steps, and a processor is not told how.
+        """
+        if self._cache is None or self._read.shape[1] != rows.shape[1] - 1:
+            return None
+        same = (self._read[None] == rows[:, None, :-1]).all(-1)  # (rows, rows read)
+        return same.int().argmax(1) if bool(same.any(1).all()) else None

@@ -1,0 +1,183 @@
+"""The reply of the most similar context: a responder that has read much and invents nothing."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+from transformers import AutoModel, AutoTokenizer
+
+from dialeval.dialogues import BadInput, Passage, Passages, iterate
+from dialeval.dialogues.splits import row_hashes
+from dialeval.dialogues.storage import chunks
+from dialeval.dialogues.types import text_hash
+from dialeval.models.packages import minilm_path
+from dialeval.responders.base import HYPOTHESIS, answer
+from dialeval.responders.simple import Answers, each_passage, human_replies, pool_name
+
+Embed = Callable[[Sequence[str]], np.ndarray]
+"""Texts to vectors, shape `(n, d)`."""
+
+_QUERIES = 1_024  # contexts that are embedded together
+_SIMILARITIES = 2**24  # held at once
+_DECIMALS = 6  # equal contexts tie, whatever the order of a sum
+
+
+class RetrievalResponder:
+    """A human's reply to the context that is nearest by the cosine of embeddings.
+
+    It answers neither from the passage's own dialogue nor from a context of the very same words.
+    Corpora hold copies of dialogues under other ids, whose reply would be the true response; and
+    a human's reply to this very context is what a judge compares with. Among equally near contexts
+    the first of the pool wins.
+
+    Args:
+        pool (`Passages` or sequence of `Passage`):
+            Where replies come from; only the human ones are used.
+        embed (`Callable`, *optional*):
+            From texts to vectors `(n, d)`; [`MiniLm`] by default. A context is one text, with a
+            turn a line.
+        k (`int`, *optional*, defaults to 1):
+            Replies to each passage, nearest first, numbered as hypotheses if there are several.
+    """
+
+    def __init__(
+        self,
+        pool: Passages | Sequence[Passage],
+        embed: Embed | None = None,
+        k: int = 1,
+        name: str = "retrieval",
+    ) -> None:
+        if k < 1:
+            raise BadInput(f"A passage gets at least 1 reply, but k is {k}.")
+        human = human_replies(pool)
+        self.k, self.name, self.embed = k, name, embed or MiniLm()
+        self._dialogues = row_hashes(human, ["dialogue_id"])
+        self._contexts = np.fromiter(map(_words, iterate(human)), np.uint64, len(human))
+        self._replies = human.select_columns(["response", "dialogue_id"]).with_format("arrow")
+        self._pool = pool_name(row_hashes(human, ["dialogue_id", "context", "response"]))
+        self._vectors = self._embed([_text(passage) for passage in iterate(human)])  # (pool, d)
+
+    @property
+    def signature(self) -> str:
+        """How its answers are made."""
+        embed = getattr(self.embed, "name", None) or getattr(self.embed, "__name__", None)
+        embed = embed or type(self.embed).__name__
+        return f"responder:{self.name}|embed:{embed}|k:{self.k}|pool:{self._pool}"
+
+    def __repr__(self) -> str:
+        return self.signature
+
+    def stream(self, passages: Passages | Sequence[Passage]) -> Answers:
+        """The `k` nearest replies to each passage."""
+        for group in chunks(enumerate(each_passage(passages)), _QUERIES):
+            rows = self._nearest([passage for _, passage in group])  # (group, k)
+            found = self._replies[rows.ravel()].to_pylist()
+            for at, (place, passage) in enumerate(group):
+                for number, reply in enumerate(found[at * self.k : (at + 1) * self.k]):
+                    numbered = {HYPOTHESIS: number} if self.k > 1 else {}
+                    said = answer(passage, reply["response"], self, **numbered)
+                    yield place, replace(said, source_dialogue_id=reply["dialogue_id"])
+
+    def _nearest(self, passages: list[Passage]) -> np.ndarray:
+        """Rows of the pool for each passage, nearest first, shape `(passages, k)`."""
+        queries = self._embed([_text(passage) for passage in passages])  # (passages, d)
+        step = max(1, _SIMILARITIES // len(self._vectors))
+        return np.concatenate(
+            [
+                self._search(queries[start : start + step], passages[start : start + step])
+                for start in range(0, len(passages), step)
+            ]
+        )
+
+    def _search(self, queries: np.ndarray, passages: list[Passage]) -> np.ndarray:
+        near = (queries @ self._vectors.T).round(_DECIMALS)  # (block, pool)
+        dialogues = np.array([text_hash([each.dialogue_id]) for each in passages], np.uint64)
+        contexts = np.array([_words(each) for each in passages], np.uint64)
+        near[self._dialogues == dialogues[:, None]] = -np.inf
+        near[self._contexts == contexts[:, None]] = -np.inf
+        self._check_enough(np.isfinite(near).sum(1), passages)
+        rows, block = np.empty((len(passages), self.k), int), np.arange(len(passages))
+        for rank in range(self.k):
+            rows[:, rank] = near.argmax(1)
+            near[block, rows[:, rank]] = -np.inf
+        return rows
+
+    def _check_enough(self, free: np.ndarray, passages: list[Passage]) -> None:
+        if free.min() < self.k:
+            worst = int(free.argmin())
+            raise BadInput(
+                f"passage {passages[worst].id!r} needs {self.k} replies of other dialogues to "
+                f"other words, and the pool of {len(self._vectors)} holds {free[worst]}.",
+                remedy="Give a pool with more dialogues.",
+            )
+
+    def _embed(self, texts: list[str]) -> np.ndarray:
+        """Vectors of length 1."""
+        vectors = np.asarray(self.embed(texts), dtype=np.float32)  # (n, d)
+        if vectors.ndim != 2 or len(vectors) != len(texts) or not np.isfinite(vectors).all():
+            raise BadInput(
+                f"expected finite vectors of shape ({len(texts)}, d) from the embedder, "
+                f"found shape {vectors.shape}."
+            )
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-12)
+
+
+class MiniLm:
+    """Mean-pooled vectors of length 1 by all-MiniLM-L6-v2, from an installed package.
+
+    Args:
+        max_length (`int`, *optional*, defaults to 256):
+            Tokens of a text; the end of a longer one counts, where a context's last turn stands.
+        max_tokens (`int`, *optional*, defaults to 4096):
+            Tokens of a batch, padding included.
+    """
+
+    name = "minilm"
+
+    def __init__(
+        self, device: str | None = None, max_length: int = 256, max_tokens: int = 4_096
+    ) -> None:
+        path = minilm_path()
+        self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        self.tokenizer = AutoTokenizer.from_pretrained(path, truncation_side="left")
+        self.model = AutoModel.from_pretrained(path).to(self.device).eval()
+        self.max_length, self.max_tokens = max_length, max_tokens
+
+    def __call__(self, texts: Sequence[str]) -> np.ndarray:
+        """Vectors in the order of the texts, shape `(n, d)`."""
+        found = np.empty((len(texts), self.model.config.hidden_size), np.float32)
+        for rows in self._batches([len(text) for text in texts]):
+            found[rows] = self._pooled([texts[row] for row in rows]).cpu().numpy()
+        return found
+
+    @torch.inference_mode()
+    def _pooled(self, texts: list[str]) -> Tensor:
+        batch = self.tokenizer(
+            texts, padding=True, truncation=True, max_length=self.max_length, return_tensors="pt"
+        ).to(self.device)
+        states = self.model(**batch).last_hidden_state  # (batch, time, d)
+        mask = batch["attention_mask"][..., None].to(states.dtype)
+        return F.normalize((states * mask).sum(1) / mask.sum(1), dim=-1)  # (batch, d)
+
+    def _batches(self, lengths: Sequence[int]) -> Iterator[np.ndarray]:
+        """Row numbers of like length in characters, of which a token has seldom fewer than two."""
+        order = np.argsort(-np.asarray(lengths, dtype=int), kind="stable")
+        start = 0
+        while start < len(order):
+            widest = min(self.max_length, lengths[order[start]] // 2 + 2)
+            size = max(1, self.max_tokens // widest)
+            yield order[start : start + size]
+            start += size
+
+
+def _text(passage: Passage) -> str:
+    """A context as one text, a turn a line."""
+    return "\n".join(turn.text for turn in passage.context)
+
+
+def _words(passage: Passage) -> int:
+    """A number for the words of a context."""
+    return text_hash(turn.text for turn in passage.context)
