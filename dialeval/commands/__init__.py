@@ -5,7 +5,7 @@ import sys
 import typer
 
 from dialeval._version import __version__
-from dialeval.commands import data, demo, generate, score, train
+from dialeval.commands import data, demo, generate, score, train, train_generator
 
 app = typer.Typer(
     help="Can a judge tell a dialogue system's replies from a human's, and can it be trusted?",
@@ -15,9 +15,9 @@ app = typer.Typer(
 )
 app.add_typer(data.app, name="data")
 app.command("demo")(demo.demo)
-app.command("train", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(
-    train.train
-)
+_PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
+app.command("train", context_settings=_PASSED_ON)(train.train)
+app.command("train-generator", context_settings=_PASSED_ON)(train_generator.train_generator)
 app.command("score")(score.score)
 app.command("generate")(generate.generate)
 

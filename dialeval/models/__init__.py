@@ -1,6 +1,6 @@
 """Room 3. Models: generators and discriminators, each a `transformers.PreTrainedModel`."""
 
-from transformers import AutoConfig, AutoModelForSequenceClassification
+from transformers import AutoConfig, AutoModelForSeq2SeqLM, AutoModelForSequenceClassification
 
 from dialeval.models.checkpoints import load_dialogrpt
 from dialeval.models.configuration_recurrent import (
@@ -9,6 +9,7 @@ from dialeval.models.configuration_recurrent import (
     HierarchicalConfig,
     RnnConfig,
 )
+from dialeval.models.configuration_seq2seq import Seq2SeqConfig
 from dialeval.models.configuration_transformer import TransformerDiscriminatorConfig
 from dialeval.models.modeling_recurrent import (
     AttentionDiscriminator,
@@ -16,6 +17,7 @@ from dialeval.models.modeling_recurrent import (
     HierarchicalDiscriminator,
     RnnDiscriminator,
 )
+from dialeval.models.modeling_seq2seq import Seq2SeqGenerator
 from dialeval.models.modeling_transformer import TransformerDiscriminator, pairwise_loss
 
 DISCRIMINATORS = {
@@ -29,6 +31,8 @@ DISCRIMINATORS = {
 for _config, _model in DISCRIMINATORS.items():
     AutoConfig.register(_config.model_type, _config, exist_ok=True)
     AutoModelForSequenceClassification.register(_config, _model, exist_ok=True)
+AutoConfig.register(Seq2SeqConfig.model_type, Seq2SeqConfig, exist_ok=True)
+AutoModelForSeq2SeqLM.register(Seq2SeqConfig, Seq2SeqGenerator, exist_ok=True)
 
 __all__ = [
     "DISCRIMINATORS",
@@ -40,6 +44,8 @@ __all__ = [
     "HierarchicalDiscriminator",
     "RnnConfig",
     "RnnDiscriminator",
+    "Seq2SeqConfig",
+    "Seq2SeqGenerator",
     "TransformerDiscriminator",
     "TransformerDiscriminatorConfig",
     "load_dialogrpt",

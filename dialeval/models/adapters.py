@@ -44,7 +44,7 @@ def add_lora(
         target_modules=targets,
         exclude_modules=r".*pooler.*",  # a BERT has one, which the head does not read
         modules_to_save=["score"],  # else the head would be frozen, silently
-        fan_in_fan_out=_is_transposed(model, targets),
+        fan_in_fan_out=is_transposed(model, targets),
     )
     return get_peft_model(model, settings)
 
@@ -111,7 +111,7 @@ def freeze_backbone(model: TransformerDiscriminator) -> TransformerDiscriminator
     return model
 
 
-def _is_transposed(model: TransformerDiscriminator, targets: list[str]) -> bool:
+def is_transposed(model: TransformerDiscriminator, targets: list[str]) -> bool:
     """Whether the layers store their weights as (in, out), as GPT-2's do."""
     return any(
         isinstance(module, Conv1D) and name.rpartition(".")[2] in targets

@@ -111,9 +111,8 @@ class Attention(nn.Module):
         """How well each token suits each state, before the softmax, `(batch, steps, time)`."""
         if encoded.projected is None:
             return states @ encoded.last_hidden_state.transpose(1, 2)  # Luong et al., 2015, eq. 8
-        both = (
-            self.query(states)[:, :, None] + encoded.projected[:, None]
-        )  # (b, steps, time, hidden)
+        query, key = self.query(states)[:, :, None], encoded.projected[:, None]
+        both = query + key  # (batch, steps, time, hidden)
         return self.score(torch.tanh(both)).squeeze(-1)  # Bahdanau et al., 2015, app. A.1.2
 
 
@@ -151,8 +150,8 @@ class Decoder(nn.Module):
 
     def run(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
         """Top states, and the last state of each layer with the batch first."""
-        time_first = tuple(each.transpose(0, 1).contiguous() for each in state)
-        states, (hidden, cell) = self.layers(inputs, time_first)
+        layers_first = tuple(each.transpose(0, 1).contiguous() for each in state)
+        states, (hidden, cell) = self.layers(inputs, layers_first)
         return states, (hidden.transpose(0, 1), cell.transpose(0, 1))
 
 
@@ -227,10 +226,11 @@ class Seq2SeqGenerator(PreTrainedModel, GenerationMixin):
         if self.pointer is not None:
             seen = torch.cat([context, states, words], -1)
             logits = self.pointer(logits, weights, seen, encoded.input_ids)
+        loss = None
+        if labels is not None:
+            loss = F.cross_entropy(logits.flatten(0, 1), labels.flatten())
         found = Seq2SeqLMOutput(
-            loss=None
-            if labels is None
-            else F.cross_entropy(logits.flatten(0, 1), labels.flatten()),
+            loss=loss,
             logits=logits,
             past_key_values=None if use_cache is False else state,
             decoder_hidden_states=(vectors,),
@@ -242,7 +242,9 @@ class Seq2SeqGenerator(PreTrainedModel, GenerationMixin):
     def prepare_decoder_input_ids_from_labels(self, labels: Tensor | None) -> Tensor:
         """What the decoder reads to predict the labels: all but the last, after the start token."""
         if labels is None:
-            raise BadInput("expected decoder_input_ids or labels, found neither.")
+            raise BadInput(
+                "expected decoder_input_ids or labels, found neither.", remedy="Give one."
+            )
         before = labels.new_full((len(labels), 1), self.config.decoder_start_token_id)
         shifted = torch.cat([before, labels[:, :-1]], 1)
         return shifted.masked_fill(shifted == -100, self.config.pad_token_id)

@@ -35,6 +35,14 @@ class TrainingProgress:
         self.progress.stop()
 
     def __call__(self, numbers: dict[str, Any]) -> None:
+        if "perplexity" in numbers:
+            self.said = f"  perplexity {numbers['perplexity']:.1f}"
+            self.console.print(
+                f"epoch {numbers['epoch'] + 1}: validation loss {numbers['validation_loss']:.4f}, "
+                f"perplexity {numbers['perplexity']:.1f}"
+            )
+            self.console.print(dialogue_table(numbers.get("samples", [])))
+            return
         if "validation_accuracy" in numbers:
             self.said = f"  validation {numbers['validation_accuracy']:.3f}"
             self.console.print(
@@ -84,4 +92,23 @@ def evaluators_table(rows: list[dict[str, Any]]) -> Table:
             f"{row['n']:,}",
             *(f"{each['value']:.3f}" for each in beside),
         )
+    return table
+
+
+def dialogue_table(samples: list[dict[str, str]]) -> Table:
+    """Contexts, what a human said, and what the generator says."""
+    table = Table("context", "human", "generator")
+    for row in samples:
+        table.add_row(*(escape(row[name]) or "-" for name in ("context", "human", "generator")))
+    return table
+
+
+def generator_table(results: dict[str, Any]) -> Table:
+    """Test perplexity of a generator, and what it says to contexts it has not seen."""
+    table = dialogue_table(results["samples"])
+    test = results["test"]
+    size = f"{results['parameters'] / 1e6:.1f} M parameters"
+    table.title = f"Perplexity {test['perplexity']:.1f} on {test['n']:,} test responses, {size}"
+    table.title_justify = table.caption_justify = "left"
+    table.caption = escape(results["signature"])
     return table

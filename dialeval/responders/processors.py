@@ -283,7 +283,8 @@ class LanguageModelPenalty(LogitsProcessor):
         start (`int`):
             Where the response begins.
         pad_id (`int`, *optional*):
-            What fills rows that have ended; the language model need not know it.
+            What fills rows that have ended. The language model need not know it; where it does, it
+            is read like any token, for a generator may also write it.
         first_tokens (`int`, *optional*):
             Penalise so many tokens of the response only (Li et al., 2016a: the step
             function g), because the end of a sentence depends least on the context.
@@ -304,6 +305,8 @@ class LanguageModelPenalty(LogitsProcessor):
         self.weight, self.start, self.pad_id = weight, start, pad_id
         self.first_tokens, self.use_cache = first_tokens, use_cache
         self._opening = opening_token(language_model)
+        known = range(language_model.config.vocab_size)
+        self._pad_is_unknown = pad_id is not None and pad_id not in known
         self._read: Tensor | None = None  # rows that the cache has read, (rows, time)
         self._cache: Cache | None = None
 
@@ -323,7 +326,7 @@ class LanguageModelPenalty(LogitsProcessor):
     def _log_probs(self, response: Tensor) -> Tensor:
         """log p(t) of the next token, shape `(rows, vocabulary)`."""
         rows = F.pad(response, (1, 0), value=self._opening)
-        if self.pad_id is not None:  # a row that has ended: nobody looks at what comes next
+        if self._pad_is_unknown:
             rows = rows.masked_fill(rows == self.pad_id, self._opening)
         rows, place = rows.unique(dim=0, return_inverse=True)  # nothing tells equal rows apart
         logits = self._next_logits(rows)

@@ -131,14 +131,14 @@ class MiniLm:
     Args:
         max_length (`int`, *optional*, defaults to 256):
             Tokens of a text; the end of a longer one counts, where a context's last turn stands.
-        max_tokens (`int`, *optional*, defaults to 4096):
+        max_tokens (`int`, *optional*, defaults to 2048):
             Tokens of a batch, padding included.
     """
 
     name = "minilm"
 
     def __init__(
-        self, device: str | None = None, max_length: int = 256, max_tokens: int = 4_096
+        self, device: str | None = None, max_length: int = 256, max_tokens: int = 2_048
     ) -> None:
         path = minilm_path()
         self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))

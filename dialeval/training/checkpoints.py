@@ -64,3 +64,60 @@ def load_checkpoint(
 
 def _contiguous(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     return {name: tensor.detach().clone().contiguous() for name, tensor in tensors.items()}
+
+
+class Keeper:
+    """Checkpoints of a run, and the weights with the lowest validation loss.
+
+    Args:
+        folder (`Path`, *optional*):
+            Where checkpoints go and are resumed from; nowhere by default.
+        model, optimizer:
+            What is saved, without what Accelerate wrapped around them.
+        writes (`bool`, *optional*, defaults to `True`):
+            Whether this process writes; one of them does.
+    """
+
+    def __init__(
+        self,
+        folder: Path | None,
+        model: torch.nn.Module,
+        optimizer: torch.optim.Optimizer,
+        writes: bool = True,
+    ):
+        self.folder, self.model, self.optimizer, self.writes = folder, model, optimizer, writes
+        self.best: dict[str, torch.Tensor] = {}
+        self.best_loss = float("inf")
+
+    def keep_if_better(self, loss: float) -> bool:
+        """Remember the weights if they are the best so far."""
+        if loss >= self.best_loss:
+            return False
+        self.best_loss = loss
+        state = self.model.state_dict()
+        self.best = {name: tensor.detach().clone() for name, tensor in state.items()}
+        return True
+
+    def restore_best(self) -> None:
+        """Put the best weights back into the model."""
+        if self.best:
+            self.model.load_state_dict(self.best)
+
+    def save(self, step: int, waited: int) -> None:
+        """Write a checkpoint after so many steps, and epochs without a better loss."""
+        if self.folder is None or not self.writes:
+            return
+        progress = {"step": step, "waited": waited, "best_loss": self.best_loss}
+        save_checkpoint(self.folder, self.model, self.optimizer, progress)
+        if self.best:
+            save_file(_contiguous(self.best), self.folder / "best.safetensors")
+
+    def resume(self) -> tuple[int, int]:
+        """Steps and waited epochs of the last checkpoint, zeros where there is none."""
+        if self.folder is None or not self.folder.is_dir():
+            return 0, 0
+        progress = load_checkpoint(self.folder, self.model, self.optimizer)
+        self.best_loss = progress["best_loss"]
+        best = self.folder / "best.safetensors"
+        self.best = load_file(best) if best.is_file() else {}
+        return progress["step"], progress["waited"]

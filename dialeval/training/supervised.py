@@ -18,7 +18,14 @@ from dialeval.dialogues.storage import batches
 from dialeval.models import pairwise_loss
 from dialeval.models.batching import pad
 from dialeval.scorers.neural import NeuralScorer
-from dialeval.training.checkpoints import load_checkpoint, save_checkpoint
+from dialeval.training.checkpoints import Keeper
+from dialeval.training.schedule import (
+    OPTIMIZERS,
+    SCHEDULES,
+    check_choices,
+    learning_rate,
+    optimizer_for,
+)
 
 _BUCKET = 50  # batches that are sorted by length together
 
@@ -39,7 +46,7 @@ class DiscriminatorConfig:
     weight_decay: float = field(default=0.0, metadata={"help": "Of adamw."})
     schedule: str = field(
         default="constant",
-        metadata={"help": "constant, linear (to zero), or halve (each epoch after halve_after)."},
+        metadata={"help": "constant, linear, cosine, or halve (each epoch after halve_after)."},
     )
     warmup_steps: int = field(default=0, metadata={"help": "Updates of rising step size."})
     halve_after: int = field(default=6, metadata={"help": "Epochs before `halve` begins."})
@@ -55,14 +62,8 @@ class DiscriminatorConfig:
     seed: int = field(default=0, metadata={"help": "Seed of order, dropout and prefixes."})
 
     def __post_init__(self):
-        choices = {
-            "loss": ("pointwise", "pairwise"),
-            "optimizer": ("adam", "adamw", "sgd"),
-            "schedule": ("constant", "linear", "halve"),
-        }
-        for name, known in choices.items():
-            if getattr(self, name) not in known:
-                raise BadInput(f"`{name}` is {', '.join(known)}, but got {getattr(self, name)!r}.")
+        losses = ("pointwise", "pairwise")
+        check_choices(self, loss=losses, optimizer=OPTIMIZERS, schedule=SCHEDULES)
 
 
 class DiscriminatorTrainer:
@@ -95,15 +96,15 @@ class DiscriminatorTrainer:
         self.config = config or DiscriminatorConfig()
         self.accelerator = accelerator or Accelerator()
         trainable = [each for each in model.parameters() if each.requires_grad]
-        optimizer = _optimizer(trainable, self.config)
+        optimizer = optimizer_for(trainable, self.config)
         self.model, self.optimizer = self.accelerator.prepare(model, optimizer)
         self.trainable = trainable
         self.scorer = NeuralScorer(
             self.plain, tokenizer, input_format, accelerator=self.accelerator
         )
-        self.checkpoint = checkpoint
-        self.best: dict[str, Tensor] = {}
-        self.best_loss = float("inf")
+        self.keeper = Keeper(
+            checkpoint, self.plain, self.optimizer.optimizer, self.accelerator.is_main_process
+        )
 
     @property
     def plain(self) -> PreTrainedModel:
@@ -120,7 +121,7 @@ class DiscriminatorTrainer:
         per_epoch = max(1, len(table) // self.config.batch_size)
         total = per_epoch * self.config.epochs
         total = min(total, self.config.max_steps) if self.config.max_steps > 0 else total
-        step, waited = self._resume()
+        step, waited = self.keeper.resume()
         while step < total:
             epoch, at = divmod(step, per_epoch)
             order = table.batches(self.config.batch_size, [self.config.seed, epoch])
@@ -132,15 +133,16 @@ class DiscriminatorTrainer:
                     **self._step(table, rows, step, total, epoch),
                 }
                 step += 1
-                self._save_every(step, waited)
+                if step % self.config.checkpoint_every == 0:
+                    self.keeper.save(step, waited)
             numbers = self.validate(validation)
-            waited = 0 if self._keep_if_better(numbers["validation_loss"]) else waited + 1
-            self._save(step, waited)
+            better = self.keeper.keep_if_better(numbers["validation_loss"])
+            waited = 0 if better else waited + 1
+            self.keeper.save(step, waited)
             yield {"step": step, "epoch": epoch, "total": total, **numbers}
             if waited > self.config.patience:
                 break
-        if self.best:
-            self.plain.load_state_dict(self.best)
+        self.keeper.restore_best()
 
     def validate(self, validation: Passages) -> dict[str, float]:
         """Loss, accuracy at one half, and share of pairs in which the human scores higher."""
@@ -164,7 +166,7 @@ class DiscriminatorTrainer:
         torch.manual_seed(
             self.config.seed * 1_000_003 + step * 101 + rank
         )  # resuming needs no state
-        rate = _learning_rate(self.config, step, total, epoch)
+        rate = learning_rate(self.config, step, total, epoch)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.model.train()
@@ -195,39 +197,6 @@ class DiscriminatorTrainer:
             return pairwise_loss(margins[0], margins[1]), right
         labels = torch.arange(2, device=logits.device).flip(0).repeat_interleave(len(rows))
         return F.cross_entropy(logits, labels), (logits.argmax(-1) == labels).float().mean()
-
-    def _keep_if_better(self, loss: float) -> bool:
-        if loss >= self.best_loss:
-            return False
-        self.best_loss = loss
-        state = self.plain.state_dict()
-        self.best = {name: tensor.detach().clone() for name, tensor in state.items()}
-        return True
-
-    def _save_every(self, step: int, waited: int) -> None:
-        if step % self.config.checkpoint_every == 0:
-            self._save(step, waited)
-
-    def _save(self, step: int, waited: int) -> None:
-        if self.checkpoint is None or not self.accelerator.is_main_process:
-            return
-        from safetensors.torch import save_file
-
-        progress = {"step": step, "waited": waited, "best_loss": self.best_loss}
-        save_checkpoint(self.checkpoint, self.plain, self.optimizer.optimizer, progress)
-        if self.best:
-            save_file(self.best, self.checkpoint / "best.safetensors")
-
-    def _resume(self) -> tuple[int, int]:
-        if self.checkpoint is None or not self.checkpoint.is_dir():
-            return 0, 0
-        from safetensors.torch import load_file
-
-        progress = load_checkpoint(self.checkpoint, self.plain, self.optimizer.optimizer)
-        self.best_loss = progress["best_loss"]
-        best = self.checkpoint / "best.safetensors"
-        self.best = load_file(best) if best.is_file() else {}
-        return progress["step"], progress["waited"]
 
 
 class _Pairs:
@@ -283,25 +252,3 @@ def _random_prefixes(passages: list[Passage], seed: list[int]) -> list[Passage]:
         kept = " ".join(words[: rng.integers(1, len(words) + 1)])
         found.append(passage.with_response(kept, passage.author))
     return found
-
-
-def _optimizer(parameters: list[Tensor], config: DiscriminatorConfig) -> torch.optim.Optimizer:
-    if config.optimizer == "sgd":
-        return torch.optim.SGD(parameters, lr=config.learning_rate)
-    if config.optimizer == "adamw":
-        return torch.optim.AdamW(
-            parameters, lr=config.learning_rate, weight_decay=config.weight_decay
-        )
-    return torch.optim.Adam(parameters, lr=config.learning_rate)
-
-
-def _learning_rate(config: DiscriminatorConfig, step: int, total: int, epoch: int) -> float:
-    rate = config.learning_rate
-    if config.warmup_steps and step < config.warmup_steps:
-        return rate * (step + 1) / config.warmup_steps
-    if config.schedule == "linear":
-        rest = max(1, total - config.warmup_steps)
-        return rate * (total - step) / rest
-    if config.schedule == "halve":
-        return rate * 0.5 ** max(0, epoch + 1 - config.halve_after)
-    return rate

@@ -435,7 +435,7 @@ def test_it_learns_to_reverse_three_words():
         words = torch.randint(4, 10, (64, 3))
         return words, torch.cat([words.flip(1), torch.full((64, 1), EOS)], 1)
 
-    assert train(model, batches, 1e-2, 250) < 0.1
+    assert train(model, batches, 1e-2, 150) < 0.1
     words, labels = batches()
     said = model.generate(words, max_new_tokens=4, do_sample=False)[:, 1:]
     assert (said == labels).all(1).float().mean() > 0.9
@@ -461,7 +461,7 @@ def test_only_the_pointer_copies_words_it_was_never_taught_to_say():
             words = torch.randint(5, 15, (64,))
             return ask(words), torch.stack([words, torch.full((64,), EOS)], 1)
 
-        train(model, batches, 1e-2, 200)
+        train(model, batches, 1e-2, 100)
         asked = rare.repeat(20)
         said = model.generate(ask(asked), max_new_tokens=1, do_sample=False)[:, 1]
         right[copy] = float((said == asked).float().mean())

@@ -96,7 +96,9 @@ def test_a_pool_that_is_too_small_is_refused():
         RetrievalResponder(POOL, letters, k=0)
 
 
-@pytest.mark.parametrize("embed", [lambda t: np.ones(len(t)), lambda t: np.full((len(t), 2), np.nan)])
+@pytest.mark.parametrize(
+    "embed", [lambda t: np.ones(len(t)), lambda t: np.full((len(t), 2), np.nan)]
+)
 def test_an_embedder_that_gives_no_vectors_is_refused(embed):
     with pytest.raises(BadInput, match=r"expected finite vectors of shape \(4, d\)"):
         RetrievalResponder(POOL, embed)
@@ -134,5 +136,5 @@ def test_minilm_finds_what_means_the_same_and_padding_does_not_matter():
     found = respond(RetrievalResponder(pool, embed), asked)
     assert [each.response for each in found] == ["Half past six.", "I am sorry to hear that."]
     long = "pizza " * 400
-    end = embed([long + "What time is it?", "rain " * 400 + "What time is it?", long])
-    assert end[0] @ end[2] < 0.999  # the end of a long context counts
+    ends = embed([f"{long} What time is it?", long])
+    assert ends[0] @ ends[1] < 0.999  # the end of a long context counts

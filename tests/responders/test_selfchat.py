@@ -101,9 +101,9 @@ def test_an_empty_answer_ends_its_dialogue_and_is_counted(caplog):
     passages = talk(1, 4)  # contexts of one, two and two turns
     two = Counter("y", silent_after=3)
     found = list(self_chat(Counter("x"), two, passages))
-    assert [[turn.text for turn in each.turns[each.extra["context_turns"] :]] for each in found] == [
-        ["x 1", "y 2", "x 3"], ["x 2"], ["x 2"],
-    ]  # fmt: skip
+    new = [each.turns[each.extra["context_turns"] :] for each in found]
+    texts = [[turn.text for turn in turns] for turns in new]
+    assert texts == [["x 1", "y 2", "x 3"], ["x 2"], ["x 2"]]
     assert [record.getMessage() for record in caplog.records] == [
         "2 of 3 conversations ended before 3 turns, with an empty answer."
     ]

@@ -22,7 +22,7 @@ from dialeval.dialogues import BadInput
 from dialeval.responders import sibling
 from dialeval.responders.sibling import OVERRIDDEN, SiblingPenalty, ranks, sibling_beam
 
-SIZE, PAD, START, END = 13, 12, 1, 2
+SIZE, PAD, START, END = 13, 12, 1, 9
 SPECIAL = {"pad_token_id": PAD, "bos_token_id": START, "eos_token_id": END}
 BEAMS, LONGEST = 4, 7
 CONTEXTS = [[3, 4, 5], [6, 7, 8], [9, 10, 11], [5, 5, 3], [8, 1, 4]]
@@ -33,6 +33,7 @@ def tiny(kind: str) -> PreTrainedModel:
     torch.manual_seed(1)
     if kind == "gpt2":
         shape = {"n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": 32}
+        shape |= {"tie_word_embeddings": False}  # tied ones say the same word again and again
         config = GPT2Config(vocab_size=SIZE, initializer_range=0.2, **shape, **SPECIAL)
         return GPT2LMHeadModel(config).eval()
     if kind == "bart":

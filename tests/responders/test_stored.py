@@ -122,8 +122,9 @@ def test_a_file_of_answers_is_used_as_it_is_read(write):
         {"id": "q2", "context": ["bye"], "response": "see you", "author": "bot"},
     ]
     questions = [{**record, "author": "human", "response": "gold"} for record in records[::-1]]
-    passages = read(write("questions.jsonl", questions))
-    found = respond(StoredResponder(read(write("answers.jsonl", records))), passages)
+    passages, _ = read(write("questions.jsonl", questions))
+    answers, _ = read(write("answers.jsonl", records))
+    found = respond(StoredResponder(answers), passages)
     assert [(each.id, each.response) for each in found] == [
         ("q2", "see you"), ("q1", "how are you"),
     ]  # fmt: skip

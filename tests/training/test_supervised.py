@@ -12,7 +12,8 @@ from dialeval.dialogues.encoding import input_format
 from dialeval.models import AttentionConfig, AttentionDiscriminator
 from dialeval.models.tokenizers import word_tokenizer
 from dialeval.training import DiscriminatorConfig, DiscriminatorTrainer
-from dialeval.training.supervised import _learning_rate, _random_prefixes
+from dialeval.training.schedule import learning_rate
+from dialeval.training.supervised import _random_prefixes
 
 FAST = DiscriminatorConfig(epochs=4, learning_rate=0.02, batch_size=16)
 
@@ -126,7 +127,7 @@ def test_validation_numbers_by_hand(pairs, tokenizer):
 )
 def test_schedules_by_hand(settings, rates):
     config = DiscriminatorConfig(learning_rate=1.0, **settings)
-    assert [_learning_rate(config, step, 4, epoch=step) for step in range(4)] == rates
+    assert [learning_rate(config, step, 4, epoch=step) for step in range(4)] == rates
 
 
 def test_prefixes_are_never_empty_and_vary():

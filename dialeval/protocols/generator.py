@@ -1,0 +1,303 @@
+"""From a corpus to a generator: read, split, train, test, save, and show what it says."""
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from accelerate import Accelerator
+from accelerate.utils import set_seed
+from transformers import AutoTokenizer, GPT2Config, GPT2LMHeadModel, PreTrainedModel
+
+from dialeval._version import __version__
+from dialeval.dialogues import (
+    FILTERS,
+    BadInput,
+    Cut,
+    Passages,
+    ReadOptions,
+    by_author,
+    iterate,
+    read,
+    split,
+    to_passages,
+    whole_file,
+)
+from dialeval.dialogues.storage import batches
+from dialeval.dialogues.types import text_hash
+from dialeval.models import Seq2SeqConfig, Seq2SeqGenerator
+from dialeval.models.tokenizers import bpe_tokenizer, word_tokenizer
+from dialeval.responders import respond
+from dialeval.responders.decoding import DECODINGS
+from dialeval.responders.generators import Generator, load_generator, save_generator
+from dialeval.responders.language import GeneratorResponder
+from dialeval.responders.prompts import PromptFormat
+from dialeval.training import GeneratorConfig, GeneratorTrainer
+
+CHECKPOINT = "checkpoint"
+PARTS = {"train": 0.9, "validation": 0.05, "test": 0.05}
+DIRECTIONS = ("forward", "backward", "unconditional")
+
+
+@dataclass
+class GeneratorRun:
+    """What is trained, on what, and where the results go."""
+
+    data: list[str] = field(
+        default_factory=lambda: ["chitchat"], metadata={"help": "Corpus files, or chitchat."}
+    )
+    model: str = field(
+        default="gpt2", metadata={"help": "gpt2 or seq2seq from nothing, a folder, a Hub name."}
+    )
+    tune: str = field(default="full", metadata={"help": "full, or lora for a pretrained model."})
+    direction: str = field(
+        default="forward",
+        metadata={"help": "forward p(t|s), backward p(s|t), or unconditional p(t), for MMI."},
+    )
+    tokenizer: str = field(default="bpe", metadata={"help": "bpe, words, a folder or Hub name."})
+    vocab_size: int = field(default=5_000, metadata={"help": "Merges of bpe, or words."})
+    hidden_size: int = field(default=256, metadata={"help": "Width of a new model."})
+    layers: int = field(default=4, metadata={"help": "Layers of a new model."})
+    heads: int = field(default=4, metadata={"help": "Attention heads of a new gpt2."})
+    positions: int = field(default=160, metadata={"help": "Tokens that a new gpt2 can read."})
+    dropout: float = field(default=0.1, metadata={"help": "Of a new model."})
+    attention: str = field(default="dot", metadata={"help": "Of seq2seq: dot or bahdanau."})
+    bidirectional: bool = field(default=False, metadata={"help": "Encoder of seq2seq."})
+    copy: bool = field(default=False, metadata={"help": "Copy mechanism of seq2seq."})
+    context_turns: int = field(default=2, metadata={"help": "Turns of context."})
+    filter: str = field(default="none", metadata={"help": "none, li or bruni."})
+    min_response: int = field(
+        default=5, metadata={"help": "Tokens of a response at least (Li et al., 2017)."}
+    )
+    max_response: int | None = field(default=40, metadata={"help": "Tokens at most."})
+    max_passages: int = field(default=-1, metadata={"help": "Training passages; -1 is all."})
+    max_eval_passages: int = field(default=1_000, metadata={"help": "Validation and test."})
+    samples: int = field(default=5, metadata={"help": "Contexts answered after each epoch."})
+    output_dir: str = field(default="runs/generator", metadata={"help": "Where it goes."})
+    resume: bool = field(default=False, metadata={"help": "Go on from the last checkpoint."})
+    log_with: str | None = field(
+        default=None, metadata={"help": "Tracker of Accelerate: tensorboard, wandb, trackio, all."}
+    )
+
+    def __post_init__(self):
+        if self.direction not in DIRECTIONS:
+            choices = ", ".join(DIRECTIONS)
+            raise BadInput(f"`direction` is {choices}, but got {self.direction!r}.")
+        if self.tune not in ("full", "lora"):
+            raise BadInput(f"`tune` is full or lora, but got {self.tune!r}.")
+
+
+def train_generator(
+    run: GeneratorRun,
+    config: GeneratorConfig,
+    tell: Callable[[dict[str, Any]], Any] = lambda _: None,
+) -> dict[str, Any]:
+    """Train, test and save a generator; gives the numbers that were saved.
+
+    Args:
+        tell (`Callable`, *optional*):
+            Told the numbers of each step and each validation, with samples.
+    """
+    set_seed(config.seed)
+    accelerator = Accelerator(log_with=run.log_with, project_dir=run.output_dir)
+    settings = {**asdict(run), **asdict(config)}
+    told = {k: ",".join(v) if isinstance(v, list) else v for k, v in settings.items()}
+    accelerator.init_trackers(
+        "dialeval-generator", config={k: v for k, v in told.items() if v is not None}
+    )
+    checkpoint = Path(run.output_dir) / CHECKPOINT
+    if checkpoint.exists() and not run.resume:
+        raise BadInput(
+            "an earlier run left a checkpoint here.",
+            run.output_dir,
+            remedy="Go on with --resume, or choose another --output_dir.",
+        )
+    parts = make_parts(run, config.seed)
+    generator = build(run, parts["train"])
+    trainer = GeneratorTrainer(generator, parts["train"], config, accelerator, checkpoint)
+    history = []
+    for numbers in trainer.train(parts["validation"]):
+        if "perplexity" in numbers:
+            numbers["samples"] = samples(generator, parts["validation"], run.samples)
+            history.append(numbers)
+        tell(numbers)
+        plain = {k: v for k, v in numbers.items() if k not in ("total", "samples")}
+        accelerator.log(plain, step=numbers["step"])
+    results = _results(run, config, trainer, parts, history)
+    if accelerator.is_main_process:
+        _save(generator, results, Path(run.output_dir))
+    accelerator.wait_for_everyone()
+    accelerator.end_training()
+    return results
+
+
+def make_parts(run: GeneratorRun, seed: int) -> dict[str, Passages]:
+    """Passages for training, validation and test that share no dialogue, turned as needed."""
+    if run.filter not in FILTERS:
+        raise BadInput(f"Unknown filter {run.filter!r}.", remedy=f"Choose {', '.join(FILTERS)}.")
+    filters = replace(
+        FILTERS[run.filter], min_response=run.min_response, max_response=run.max_response
+    )
+    passages, _ = read(run.data, ReadOptions(cut=Cut(run.context_turns), filters=filters))
+    passages = by_author(passages, "human")
+    salt = text_hash(["generator", str(seed)]) % 2**31  # see protocols.discriminator.make_pairs
+    parts = split(passages, PARTS, salt)
+    empty = [name for name in PARTS if not len(parts[name])]
+    if empty:
+        remedy = "Give more dialogues."
+        raise BadInput(f"no dialogue is left for {', '.join(empty)}.", run.data[0], remedy=remedy)
+    limits = dict.fromkeys(PARTS, run.max_eval_passages) | {"train": run.max_passages}
+    parts = {name: _at_most(parts[name], limit, seed) for name, limit in limits.items()}
+    if run.direction == "backward":
+        parts = {name: to_passages(_turned(part)) for name, part in parts.items()}
+    return parts
+
+
+def build(run: GeneratorRun, passages: Passages) -> Generator:
+    """A new generator, or a pretrained one to go on with."""
+    style = "none" if run.direction == "unconditional" else "turns"
+    if run.model not in ("gpt2", "seq2seq"):
+        found = load_generator(run.model, chat_template="none", device="cpu")
+        found.prompts = PromptFormat(style)
+        found.model = _with_lora(found.model) if run.tune == "lora" else found.model
+        return found
+    tokenizer = _tokenizer(run, passages)
+    make = _gpt2 if run.model == "gpt2" else _seq2seq
+    limit = run.positions - 2 if run.model == "gpt2" else None
+    return Generator(make(run, tokenizer), tokenizer, PromptFormat(style).limited(limit), run.model)
+
+
+def samples(generator: Generator, passages: Passages, count: int) -> list[dict[str, str]]:
+    """The first contexts with the human response, and what the generator says to them."""
+    some = list(iterate(passages.select(range(min(count, len(passages))))))
+    if not some:
+        return []
+    generator.model.eval()
+    room = (generator.longest or 100) // 2
+    answers = respond(GeneratorResponder(generator, DECODINGS["sampling"], 1, min(30, room)), some)
+    return [
+        {"context": p.context[-1].text, "human": p.response, "generator": a.response}
+        for p, a in zip(some, answers, strict=True)
+    ]
+
+
+def _results(
+    run: GeneratorRun,
+    config: GeneratorConfig,
+    trainer: GeneratorTrainer,
+    parts: dict[str, Passages],
+    history: list[dict[str, Any]],
+) -> dict[str, Any]:
+    from dialeval.training.likelihood import Examples
+
+    tested = trainer.validate(Examples(trainer.generator, parts["test"]))
+    return {
+        "signature": signature(run, config, len(parts["train"])),
+        "test": {
+            "perplexity": tested["perplexity"],
+            "loss": tested["validation_loss"],
+            "n": len(parts["test"]),
+        },
+        "parameters": sum(each.numel() for each in trainer.plain.parameters()),
+        "samples": samples(trainer.generator, parts["test"], run.samples),
+        "history": history,
+        "settings": {**asdict(run), **asdict(config)},
+    }
+
+
+def signature(run: GeneratorRun, config: GeneratorConfig, passages: int) -> str:
+    """How a generator came about, in one line."""
+    data = ",".join(Path(name).stem for name in run.data)
+    facts = [f"mle:{run.model}", run.direction, f"data:{data}", f"ctx:{run.context_turns}"]
+    facts += [f"min:{run.min_response}", f"weights:{config.weighting}", f"n:{passages}"]
+    return "|".join([*facts, f"seed:{config.seed}", f"v:{__version__}"])
+
+
+def _turned(passages: Passages) -> Any:
+    return (each.turned() for each in iterate(passages) if each.context)
+
+
+def _at_most(passages: Passages, limit: int, seed: int) -> Passages:
+    if not 0 < limit < len(passages):
+        return passages
+    chosen = np.random.default_rng(seed).choice(len(passages), limit, replace=False)
+    return passages.select(np.sort(chosen))
+
+
+def _tokenizer(run: GeneratorRun, passages: Passages) -> Any:
+    if run.tokenizer not in ("bpe", "words"):
+        return AutoTokenizer.from_pretrained(run.tokenizer)
+    make = bpe_tokenizer if run.tokenizer == "bpe" else word_tokenizer
+    return make(_texts(passages), run.vocab_size)
+
+
+def _texts(passages: Passages) -> Any:
+    for batch in batches(passages):
+        contexts, responses = (batch[name].to_pylist() for name in ("context", "response"))
+        for context, response in zip(contexts, responses, strict=True):
+            yield from (turn["text"] for turn in context)
+            yield response
+
+
+def _gpt2(run: GeneratorRun, tokenizer: Any) -> PreTrainedModel:
+    dropout = dict.fromkeys(("resid_pdrop", "embd_pdrop", "attn_pdrop"), run.dropout)
+    return GPT2LMHeadModel(
+        GPT2Config(
+            vocab_size=len(tokenizer),
+            n_embd=run.hidden_size,
+            n_layer=run.layers,
+            n_head=run.heads,
+            n_positions=run.positions,
+            bos_token_id=tokenizer.bos_token_id,
+            eos_token_id=tokenizer.eos_token_id,
+            pad_token_id=tokenizer.pad_token_id,
+            **dropout,
+        )
+    )
+
+
+def _seq2seq(run: GeneratorRun, tokenizer: Any) -> PreTrainedModel:
+    return Seq2SeqGenerator(
+        Seq2SeqConfig(
+            vocab_size=len(tokenizer),
+            hidden_size=run.hidden_size,
+            num_layers=run.layers,
+            dropout=run.dropout,
+            attention=run.attention,
+            bidirectional=run.bidirectional,
+            copy=run.copy,
+            pad_token_id=tokenizer.pad_token_id,
+            bos_token_id=tokenizer.bos_token_id,
+            eos_token_id=tokenizer.eos_token_id,
+        )
+    )
+
+
+def _with_lora(model: PreTrainedModel) -> Any:
+    from peft import LoraConfig, get_peft_model
+
+    from dialeval.models.adapters import TARGETS, is_transposed
+
+    names = {name.rpartition(".")[2] for name, _ in model.named_modules()}
+    targets = next((list(family) for family in TARGETS if names.issuperset(family)), None)
+    if targets is None:
+        kind = model.config.model_type
+        raise BadInput(f"it is not known which layers of a {kind!r} model LoRA should adapt.")
+    turned = is_transposed(model, targets)
+    return get_peft_model(
+        model, LoraConfig(r=8, lora_alpha=16, target_modules=targets, fan_in_fan_out=turned)
+    )
+
+
+def _save(generator: Generator, results: dict[str, Any], folder: Path) -> None:
+    if hasattr(generator.model, "merge_and_unload"):
+        generator.model = generator.model.merge_and_unload()
+    generator.training = {"signature": results["signature"], "settings": results["settings"]}
+    save_generator(generator, folder)
+    with whole_file(folder / "results.json") as file:
+        json.dump(results, file, ensure_ascii=False, indent=2)
+        file.write("\n")
+    shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)

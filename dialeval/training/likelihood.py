@@ -1,0 +1,292 @@
+"""Maximum-likelihood training of generators: say what the human said."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from accelerate import Accelerator
+from torch import Tensor
+from torch.nn import functional as F
+from transformers import PreTrainedModel
+
+from dialeval.dialogues import BadInput, Passage, Passages, iterate
+from dialeval.dialogues.storage import BATCH, batches, chunks
+from dialeval.models.batching import pad, token_batches
+from dialeval.responders.generators import Generator
+from dialeval.training.checkpoints import Keeper
+from dialeval.training.schedule import (
+    OPTIMIZERS,
+    SCHEDULES,
+    check_choices,
+    learning_rate,
+    optimizer_for,
+)
+from dialeval.training.weighting import TfIdfWeights
+
+_BUCKET = 50  # batches that are sorted by length together
+_EVALUATION_TOKENS = 2_048
+IGNORED = -100
+
+
+@dataclass
+class GeneratorConfig:
+    """Settings of [`GeneratorTrainer`]."""
+
+    epochs: int = field(default=3, metadata={"help": "Times the passages are seen, at most."})
+    max_steps: int = field(default=-1, metadata={"help": "Updates at most; -1 is no limit."})
+    batch_size: int = field(default=64, metadata={"help": "Passages an update, in all processes."})
+    optimizer: str = field(default="adamw", metadata={"help": "adam, adamw or sgd."})
+    learning_rate: float = field(default=1e-3, metadata={"help": "Step size at the start."})
+    weight_decay: float = field(default=0.0, metadata={"help": "Of adamw."})
+    schedule: str = field(
+        default="cosine",
+        metadata={"help": "constant, linear, cosine, or halve (each epoch after halve_after)."},
+    )
+    warmup_steps: int = field(default=0, metadata={"help": "Updates of rising step size."})
+    halve_after: int = field(default=6, metadata={"help": "Epochs before `halve` begins."})
+    max_grad_norm: float = field(default=5.0, metadata={"help": "Norm that gradients may reach."})
+    weighting: str = field(
+        default="none",
+        metadata={"help": "none, or tf-idf: dull responses count less (Li et al., 2017)."},
+    )
+    weight_cap: float = field(default=3.0, metadata={"help": "L of the tf-idf weights."})
+    loss_on: str = field(
+        default="response",
+        metadata={"help": "response, or all: a causal model also learns to write the context."},
+    )
+    patience: int = field(
+        default=2, metadata={"help": "Epochs without a better validation loss before stopping."}
+    )
+    checkpoint_every: int = field(default=500, metadata={"help": "Updates between checkpoints."})
+    seed: int = field(default=0, metadata={"help": "Seed of order and dropout."})
+
+    def __post_init__(self):
+        check_choices(
+            self, optimizer=OPTIMIZERS, schedule=SCHEDULES, weighting=("none", "tf-idf"),
+            loss_on=("response", "all"),
+        )  # fmt: skip
+
+
+class GeneratorTrainer:
+    """Trains a generator on human responses, and keeps the weights that validated best.
+
+    Args:
+        generator (`Generator`):
+            Causal model or encoder-decoder, trained in place.
+        passages (`Passages`):
+            What it learns from.
+        checkpoint (`Path`, *optional*):
+            Folder to write checkpoints to, and to resume from when there is one.
+    """
+
+    def __init__(
+        self,
+        generator: Generator,
+        passages: Passages,
+        config: GeneratorConfig | None = None,
+        accelerator: Accelerator | None = None,
+        checkpoint: Path | None = None,
+    ):
+        self.generator = generator
+        self.config = config or GeneratorConfig()
+        self.accelerator = accelerator or Accelerator()
+        self.examples = Examples(generator, passages, self.config.loss_on == "all")
+        self.weights = None
+        if self.config.weighting == "tf-idf":
+            self.weights = TfIdfWeights(_responses(passages), self.config.weight_cap)
+            self.scores = np.array([self.weights.score(each) for each in _responses(passages)])
+        self.trainable = [each for each in generator.model.parameters() if each.requires_grad]
+        optimizer = optimizer_for(self.trainable, self.config)
+        self.model, self.optimizer = self.accelerator.prepare(generator.model, optimizer)
+        self.keeper = Keeper(
+            checkpoint, self.plain, self.optimizer.optimizer, self.accelerator.is_main_process
+        )
+
+    @property
+    def plain(self) -> PreTrainedModel:
+        """The model without what Accelerate wrapped around it."""
+        return self.accelerator.unwrap_model(self.model)
+
+    def train(self, validation: Passages) -> Iterator[dict[str, Any]]:
+        """Take one step per batch; yield its numbers, and those of the validation each epoch.
+
+        When the iterator ends, the model has the weights with the lowest validation loss.
+        """
+        held_out = Examples(self.generator, validation)
+        per_epoch = max(1, len(self.examples) // self.config.batch_size)
+        total = per_epoch * self.config.epochs
+        total = min(total, self.config.max_steps) if self.config.max_steps > 0 else total
+        step, waited = self.keeper.resume()
+        while step < total:
+            epoch, at = divmod(step, per_epoch)
+            order = self.examples.batches(self.config.batch_size, [self.config.seed, epoch])
+            for rows in order[at : at + total - step]:
+                numbers = self._step(rows, step, total, epoch)
+                yield {"step": step, "epoch": epoch, "total": total, **numbers}
+                step += 1
+                if step % self.config.checkpoint_every == 0:
+                    self.keeper.save(step, waited)
+            numbers = self.validate(held_out)
+            waited = 0 if self.keeper.keep_if_better(numbers["validation_loss"]) else waited + 1
+            self.keeper.save(step, waited)
+            yield {"step": step, "epoch": epoch, "total": total, **numbers}
+            if waited > self.config.patience:
+                break
+        self.keeper.restore_best()
+        self.plain.eval()
+
+    @torch.no_grad()
+    def validate(self, examples: "Examples") -> dict[str, float]:
+        """Mean loss of a response's token, its end included, and the perplexity."""
+        self.plain.eval()
+        shares = list(token_batches(examples.sizes, _EVALUATION_TOKENS))
+        own = shares[self.accelerator.process_index :: self.accelerator.num_processes]
+        sums = torch.zeros(2, dtype=torch.float64, device=self.accelerator.device)
+        for rows in own:
+            losses, counts = self._losses(self.plain, examples, rows)
+            sums += torch.stack([losses.double().sum(), counts.double().sum()])
+        loss, count = self.accelerator.reduce(sums, "sum").tolist()
+        mean = loss / max(1, count)
+        return {"validation_loss": mean, "perplexity": float(np.exp(min(mean, 80)))}
+
+    def _step(self, rows: np.ndarray, step: int, total: int, epoch: int) -> dict[str, float]:
+        rank, ranks = self.accelerator.process_index, self.accelerator.num_processes
+        torch.manual_seed(self.config.seed * 1_000_003 + step * 101 + rank)
+        rate = learning_rate(self.config, step, total, epoch)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        self.model.train()
+        weights = self._weights(rows)  # over the whole batch, before processes share it
+        losses, counts = self._losses(self.model, self.examples, rows[rank::ranks])
+        share = weights[rank::ranks].to(losses)
+        # Tokens count alike over the whole batch; processes average their gradients.
+        everyone = self.accelerator.reduce(counts.sum().detach().clone(), "sum").clamp(min=1)
+        loss = (losses * share).sum() * ranks / everyone
+        self.accelerator.backward(loss)
+        norm = self.accelerator.clip_grad_norm_(self.trainable, self.config.max_grad_norm)
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        numbers = self.accelerator.reduce(loss.detach().clone(), "mean")
+        if not torch.isfinite(numbers):
+            raise BadInput(
+                f"the loss is not a number at step {step}.",
+                remedy="Train with a smaller learning rate.",
+            )
+        return {"loss": numbers.item(), "learning_rate": rate, "gradient_norm": float(norm)}
+
+    def _weights(self, rows: np.ndarray) -> Tensor:
+        if self.weights is None:
+            return torch.ones(len(rows))
+        return torch.from_numpy(self.weights.weights(self.scores[rows]))
+
+    def _losses(
+        self, model: torch.nn.Module, examples: "Examples", rows: np.ndarray
+    ) -> tuple[Tensor, Tensor]:
+        """Summed loss and number of the counted tokens of each example, shape `(rows,)`."""
+        batch, labels = examples.tensors(rows)
+        batch = {name: each.to(self.accelerator.device) for name, each in batch.items()}
+        labels = labels.to(self.accelerator.device)
+        logits = model(**batch).logits
+        if not examples.two_parts:
+            logits, labels = logits[:, :-1], labels[:, 1:]  # a token is told by the one before it
+        counted = labels != IGNORED  # (rows, time)
+        losses = F.cross_entropy(logits[counted].float(), labels[counted], reduction="none")
+        row = counted.nonzero()[:, 0]
+        sums = losses.new_zeros(len(labels)).index_add(0, row, losses)
+        return sums, counted.sum(1)
+
+
+class Ragged:
+    """Rows of token ids of any length, in one array: a million of them are no million objects."""
+
+    def __init__(self):
+        self._parts: list[np.ndarray] = []
+        self._ends: np.ndarray | None = None
+        self.sizes = np.zeros(0, dtype=np.int64)
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def add(self, rows: Sequence[Sequence[int]]) -> None:
+        """Append rows."""
+        self._parts.append(np.fromiter((token for row in rows for token in row), dtype=np.int32))
+        self.sizes = np.concatenate([self.sizes, np.array([len(row) for row in rows], dtype=int)])
+        self._ends = None
+
+    def __getitem__(self, row: int) -> list[int]:
+        if self._ends is None:
+            self._parts = [np.concatenate(self._parts)]
+            self._ends = self.sizes.cumsum()
+        end = self._ends[row]
+        return self._parts[0][end - self.sizes[row] : end].tolist()
+
+
+class Examples:
+    """Token ids of passages: a prompt, and the response with its end."""
+
+    def __init__(self, generator: Generator, passages: Passages, whole: bool = False):
+        self.two_parts, self.pad_id = generator.two_parts, generator.pad_id
+        self.start_id = generator.model.config.decoder_start_token_id if self.two_parts else None
+        self.whole = whole and not self.two_parts
+        self.prompts, self.responses = Ragged(), Ragged()
+        for window in chunks(iterate(passages), BATCH):
+            prompts, responses = encoded(generator, window)
+            self.prompts.add(prompts)
+            self.responses.add(responses)
+        if not len(self):
+            raise BadInput("there is no passage to learn from.", remedy="Give more dialogues.")
+        self.sizes = self.prompts.sizes + self.responses.sizes
+
+    def __len__(self) -> int:
+        return len(self.responses)
+
+    def batches(self, size: int, seed: list[int]) -> list[np.ndarray]:
+        """Batches of like length, in random order, all of one size."""
+        rng = np.random.default_rng(seed)
+        order = rng.permutation(len(self))
+        size = min(size, len(order))
+        found = []
+        for start in range(0, len(order), size * _BUCKET):
+            bucket = order[start : start + size * _BUCKET]
+            bucket = bucket[np.argsort(self.sizes[bucket], kind="stable")]
+            found += [bucket[at : at + size] for at in range(0, len(bucket) - size + 1, size)]
+        return [found[at] for at in rng.permutation(len(found))]
+
+    def tensors(self, rows: Sequence[int]) -> tuple[dict[str, Tensor], Tensor]:
+        """What a model reads, and the tokens it should say, others marked as ignored."""
+        prompts = [self.prompts[row] for row in rows]
+        responses = [self.responses[row] for row in rows]
+        if self.two_parts:
+            targets = pad(responses, IGNORED)["input_ids"]
+            inputs = [[self.start_id, *row[:-1]] for row in responses]
+            decoder = pad(inputs, self.pad_id)["input_ids"]
+            return {**pad(prompts, self.pad_id), "decoder_input_ids": decoder}, targets
+        batch = pad([[*a, *b] for a, b in zip(prompts, responses, strict=True)], self.pad_id)
+        labels = batch["input_ids"].masked_fill(batch["attention_mask"] == 0, IGNORED)
+        if not self.whole:
+            sizes = torch.tensor([len(prompt) for prompt in prompts])
+            asked = torch.arange(labels.shape[1]) < sizes[:, None]
+            labels = labels.masked_fill(asked, IGNORED)
+        return batch, labels
+
+
+def _responses(passages: Passages) -> Iterator[str]:
+    for batch in batches(passages):
+        yield from batch["response"].to_pylist()
+
+
+def encoded(
+    generator: Generator, passages: Sequence[Passage]
+) -> tuple[list[list[int]], list[list[int]]]:
+    """Prompts and responses with their end token, cut to what the model can read."""
+    room = generator.longest
+    texts = [passage.response.strip() for passage in passages]
+    rows = generator.tokenizer(texts, add_special_tokens=False)["input_ids"]
+    end = generator.end_ids[-1:]
+    most = None if room is None else room // 2
+    responses = [[*row, *end][:most] for row in rows]
+    form = generator.prompts.limited(None if room is None else room - max(map(len, responses)))
+    return [prompt.ids for prompt in form(generator.tokenizer, passages)], responses

@@ -1,0 +1,57 @@
+"""Optimisers and step sizes by name, for every trainer."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from dialeval.dialogues import BadInput
+
+OPTIMIZERS = ("adam", "adamw", "sgd")
+SCHEDULES = ("constant", "linear", "cosine", "halve")
+
+
+class StepSettings(Protocol):
+    """The settings of a trainer that this module reads."""
+
+    optimizer: str
+    learning_rate: float
+    weight_decay: float
+    schedule: str
+    warmup_steps: int
+    halve_after: int
+
+
+def check_choices(config: Any, **choices: Sequence[str]) -> None:
+    """Refuse a setting that is none of its choices."""
+    for name, known in choices.items():
+        if getattr(config, name) not in known:
+            raise BadInput(f"`{name}` is {', '.join(known)}, but got {getattr(config, name)!r}.")
+
+
+def optimizer_for(parameters: list[Tensor], config: StepSettings) -> torch.optim.Optimizer:
+    """The optimiser that the settings name."""
+    if config.optimizer == "sgd":
+        return torch.optim.SGD(parameters, lr=config.learning_rate)
+    if config.optimizer == "adamw":
+        return torch.optim.AdamW(
+            parameters, lr=config.learning_rate, weight_decay=config.weight_decay
+        )
+    return torch.optim.Adam(parameters, lr=config.learning_rate)
+
+
+def learning_rate(config: StepSettings, step: int, total: int, epoch: int) -> float:
+    """The step size of an update, from its number alone: resuming needs no state."""
+    rate = config.learning_rate
+    if config.warmup_steps and step < config.warmup_steps:
+        return rate * (step + 1) / config.warmup_steps
+    done = (step - config.warmup_steps) / max(1, total - config.warmup_steps)
+    if config.schedule == "linear":
+        return rate * (1 - done)
+    if config.schedule == "cosine":
+        return rate * (0.1 + 0.9 * (1 + math.cos(math.pi * done)) / 2)  # to a tenth
+    if config.schedule == "halve":
+        return rate * 0.5 ** max(0, epoch + 1 - config.halve_after)
+    return rate

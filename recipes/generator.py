@@ -1,0 +1,26 @@
+"""Train a generator by maximum likelihood: forward, backward, unconditional, or a paraphraser.
+
+accelerate launch recipes/generator.py --config recipes/configs/generator_default.yaml
+accelerate launch recipes/generator.py --config recipes/configs/generator_li.yaml --seed 1
+accelerate launch recipes/generator.py --config recipes/configs/generator_paraphraser.yaml --data F
+"""
+
+from accelerate import PartialState
+from rich.console import Console
+
+from dialeval.config import parse_config
+from dialeval.protocols.generator import GeneratorRun, train_generator
+from dialeval.reports.training import TrainingProgress, generator_table
+from dialeval.training import GeneratorConfig
+
+
+def main(run: GeneratorRun, config: GeneratorConfig) -> None:
+    """Train, and show what it says."""
+    with TrainingProgress() as progress:
+        results = train_generator(run, config, progress)
+    if PartialState().is_main_process:
+        Console().print(generator_table(results))
+
+
+if __name__ == "__main__":
+    main(*parse_config(GeneratorRun, GeneratorConfig))
