@@ -1,5 +1,6 @@
 """`dialeval generate`: contexts answered by a model, an endpoint, or a simple responder."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -119,7 +120,7 @@ def generate(
     done = run(who, asked, output, accelerator, overwrite)
     if accelerator.is_main_process:
         out.print(samples_table(output, 6))
-        for remark in remarks(getattr(who, "counts", {})):
+        for remark in remarks(getattr(who, "counts", Counter())):
             say(f"[yellow]{remark}[/]")
         again = f", {done.found_done:,} of them done before" if done.found_done else ""
         say(f"{done.contexts:,} contexts{again}, {done.answers:,} answers: [bold]{output}[/]")
@@ -187,15 +188,15 @@ def _simple(kind: str, pool: Any, stored: Any, text: str, seed: int, name: str |
         if stored is None:
             raise BadInput("no file of stored answers.", remedy="Name it with --answers.")
         return StoredResponder(stored, name)
-    made = {
-        "parrot": lambda: ParrotResponder("random", seed=seed),
-        "random": lambda: RandomResponder(by_author(pool, "human"), seed),
-        "next": NextResponder,
-        "constant": lambda: ConstantResponder(text),
-        "retrieval": lambda: RetrievalResponder(by_author(pool, "human")),
-    }[kind]()
-    made.name = name or made.name
-    return made
+    named = {"name": name} if name else {}
+    makers = {
+        "parrot": lambda: ParrotResponder("random", seed=seed, **named),
+        "random": lambda: RandomResponder(by_author(pool, "human"), seed, **named),
+        "next": lambda: NextResponder(**named),
+        "constant": lambda: ConstantResponder(text, **named),
+        "retrieval": lambda: RetrievalResponder(by_author(pool, "human"), **named),
+    }
+    return makers[kind]()
 
 
 def _setting(text: str) -> tuple[str, Any]:

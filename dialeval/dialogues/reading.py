@@ -122,7 +122,8 @@ class _Columns:
         self.dialogue.append(text_hash([group]))
         self.content.append(content)
         self.pair.append(text_hash([passage.dialogue_id, *(t.text for t in passage.context)]))
-        self.key.append(text_hash([passage.id, passage.author]) if given else 0)
+        number = str(passage.extra.get("hypothesis", ""))  # several answers of one author
+        self.key.append(text_hash([passage.id, passage.author, number]) if given else 0)
         self.line.append(line)
         self.kept.append(options.filters(passage))
 

@@ -52,7 +52,7 @@ def generate(
     if rank == 0:
         journal.check(overwrite)
     _wait(accelerator)
-    done = journal.done()
+    done = set(range(len(asked))) if journal.finished else journal.done()
     _wait(accelerator)  # nobody writes before everybody has read
     todo = [place for place in range(len(asked)) if place not in done][rank::ranks]
     with journal:
@@ -95,6 +95,11 @@ class Journal:
             )
         for path in [*self._paths(), self.output, self.manifest]:
             path.unlink(missing_ok=True)
+
+    @property
+    def finished(self) -> bool:
+        """Whether this very run has written its output already."""
+        return self.output.exists() and _run_of(self.manifest) == self.run
 
     def done(self) -> set[int]:
         """Contexts that are answered."""

@@ -21,6 +21,10 @@ from transformers import Cache, LogitsProcessor, PreTrainedModel, PreTrainedToke
 from dialeval.dialogues import BadInput
 from dialeval.responders.likelihood import opening_token
 
+STOP_WORDS = ENGLISH_STOP_WORDS - {"no"}
+"""Words that may be repeated: scikit-learn's English ones but for "no", because replies such as
+"no. no. no." are what the penalty is for (Li et al., 2017, sec. 3.3)."""
+
 _APOSTROPHES = "'’"
 _LONGEST = 1024  # letters of a word, beyond which nobody looks
 _LEAST = -1e4  # stands for the logarithm of 0, so that no infinity meets another
@@ -57,7 +61,7 @@ class RowNoise(LogitsProcessor):
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
         _check_rows("seed", len(self.seeds), len(scores))
         step = input_ids.shape[1] - self.start
-        seeds = torch.tensor([_signed(seed) for seed in self.seeds], device=scores.device)
+        seeds = torch.tensor([_signed(int(seed)) for seed in self.seeds], device=scores.device)
         noise = gumbel_noise(seeds, step, scores.shape[1])
         return noise.add_(scores).to(scores.dtype)
 
@@ -136,8 +140,8 @@ class RepeatedTypePenalty(LogitsProcessor):
         start (`int`):
             Where the response begins.
         stop_words (`Collection[str]`, *optional*):
-            Words that may be repeated, in lower case; scikit-learn's English ones by default.
-            Contractions of them ("don't", "it's") count as stop words too.
+            Words that may be repeated, in lower case; [`STOP_WORDS`] by default. Contractions of
+            them ("don't", "it's") count as stop words too.
     """
 
     def __init__(
@@ -145,7 +149,7 @@ class RepeatedTypePenalty(LogitsProcessor):
         tokenizer: PreTrainedTokenizerBase,
         penalty: float,
         start: int,
-        stop_words: Collection[str] = ENGLISH_STOP_WORDS,
+        stop_words: Collection[str] = STOP_WORDS,
     ):
         self.penalty, self.start = penalty, start
         # Its size is part of the key, because tokens can be added.
