@@ -42,11 +42,13 @@ _MULTIPLIERS = (30, _signed(0xBF58476D1CE4E5B9)), (27, _signed(0x94D049BB133111E
 
 @dataclass(frozen=True)
 class RowNoise(LogitsProcessor):
-    """Gumbel noise, so that greedy generation samples from the softmax of what it sees.
+    """Draws each row's token with noise of its own, so that greedy generation samples.
 
-    A row's noise depends on its seed, the step and the token alone: the same context with the same
-    seed gets the same reply in any batch, in any place, with any padding. Generate with
-    `do_sample=False`; a temperature, top-k or top-p goes into the list before it.
+    A uniform number picks the token by the cumulated softmax of what the processor sees, and the
+    token's score is raised above all others. The number depends on the row's seed and the step
+    alone: the same context with the same seed gets the same reply in any batch, in any place, with
+    any padding. Generate with `do_sample=False`; a temperature, top-k or top-p goes into the list
+    before it. (Gumbel noise for every token would do the same with a random number a token.)
 
     Args:
         seeds (`Sequence[int]`):
@@ -62,8 +64,16 @@ class RowNoise(LogitsProcessor):
         _check_rows("seed", len(self.seeds), len(scores))
         step = input_ids.shape[1] - self.start
         seeds = torch.tensor([_signed(int(seed)) for seed in self.seeds], device=scores.device)
-        noise = gumbel_noise(seeds, step, scores.shape[1])
-        return noise.add_(scores).to(scores.dtype)
+        drawn = draw(scores, uniform_noise(seeds, step, 1))
+        return scores.scatter(1, drawn, torch.finfo(scores.dtype).max)
+
+
+def draw(scores: Tensor, uniform: Tensor) -> Tensor:
+    """The token that each row's uniform number picks, both of shape `(rows, 1)`."""
+    below = scores.float().softmax(-1).cumsum(-1)  # (rows, vocabulary)
+    total = below[:, -1:]
+    least = torch.nextafter(total, torch.zeros_like(total))  # never beyond the last token
+    return torch.searchsorted(below, torch.minimum(uniform.to(total) * total, least), right=True)
 
 
 def gumbel_noise(seeds: Tensor, step: int, vocabulary: int) -> Tensor:
