@@ -3,7 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,26 +28,22 @@ from dialeval.dialogues.encoding import InputFormat, input_format
 from dialeval.dialogues.splits import row_hashes
 from dialeval.dialogues.storage import batches
 from dialeval.dialogues.types import text_hash
+from dialeval.metrics.calibration import threshold_for_accuracy
 from dialeval.metrics.significance import bootstrap_ratios
 from dialeval.models import DISCRIMINATORS, TransformerDiscriminator
 from dialeval.models.adapters import add_lora, freeze_backbone, merge_lora
 from dialeval.models.packages import minilm_path
 from dialeval.models.tokenizers import bpe_tokenizer, word_tokenizer
-from dialeval.scorers import is_human, save_scorer
+from dialeval.scorers import Decision, is_human, save_scorer
 from dialeval.scorers.baselines import LengthScorer, ResponseOnlyScorer, ShuffledContextScorer
 from dialeval.scorers.calibration import calibrate
 from dialeval.scorers.linear import SvmScorer
 from dialeval.scorers.neural import NeuralScorer
+from dialeval.scorers.representation import NeuralRepresentation
+from dialeval.scorers.zeroshot import ZeroShotScorer
 from dialeval.training import DiscriminatorConfig, DiscriminatorTrainer
 
 RECURRENT = {config.model_type.removeprefix("dialeval-"): config for config in DISCRIMINATORS}
-LINEAR = {
-    "svm-unigram": lambda pairs, seed: SvmScorer.fit(pairs, seed=seed, name="svm-unigram"),
-    "svm-response": lambda pairs, seed: SvmScorer.fit(
-        pairs, seed=seed, name="svm-response", use_context=False
-    ),
-    "length": lambda pairs, seed: LengthScorer.fit(pairs),
-}
 PARTS = {"train": 0.8, "validation": 0.1, "test": 0.1}
 CHECKPOINT = "checkpoint"
 
@@ -73,7 +69,7 @@ class DiscriminatorRun:
         default="transformer",
         metadata={
             "help": "hierarchical, concat, attention, rnn, transformer, svm-unigram, svm-response "
-            "(its words alone) or length."
+            "(its words alone), svm-features, zero-shot or length."
         },
     )
     backbone: str | None = field(
@@ -92,6 +88,16 @@ class DiscriminatorRun:
     )
     calibration: str = field(
         default="temperature", metadata={"help": "temperature, isotonic or none, on validation."}
+    )
+    forward: str | None = field(
+        default=None, metadata={"help": "Model of p(t|s), for svm-features and zero-shot."}
+    )
+    backward: str | None = field(
+        default=None, metadata={"help": "Model of p(s|t), for svm-features."}
+    )
+    measure: str = field(
+        default="fast-detectgpt",
+        metadata={"help": "Of zero-shot: log-probability, log-rank, entropy, fast-detectgpt."},
     )
     hidden_size: int = field(default=128, metadata={"help": "Width of recurrent models."})
     dropout: float = field(default=0.2, metadata={"help": "Of recurrent models."})
@@ -123,8 +129,8 @@ def train_discriminator(
     accelerator = Accelerator(log_with=run.log_with, project_dir=run.output_dir)
     accelerator.init_trackers("dialeval-discriminator", config=_plain(run, config))
     pairs = make_pairs(run, config.seed)
-    if run.model in LINEAR:
-        scorer, training = LINEAR[run.model](pairs["train"], config.seed), {}
+    if run.model in FITTED:
+        scorer, training = FITTED[run.model](run, config, pairs), {}
     else:
         scorer, training = _train_network(run, config, accelerator, pairs, tell)
     results = {
@@ -182,6 +188,62 @@ def _train_network(
     return scorer, told
 
 
+def _svm(name: str, **settings: Any) -> Callable[..., SvmScorer]:
+    def fit(run: DiscriminatorRun, config: DiscriminatorConfig, pairs: dict[str, Passages]):
+        return SvmScorer.fit(pairs["train"], seed=config.seed, name=name, **settings)
+
+    return fit
+
+
+def _svm_features(
+    run: DiscriminatorRun, config: DiscriminatorConfig, pairs: dict[str, Passages]
+) -> SvmScorer:
+    """Unigrams, the hierarchical network's vector out of fold, and likelihoods both ways.
+
+    The paper's "SVM + neural + multi-lex features" (Li et al., 2017, sec. 4.3). Likelihoods are
+    left out where no model is named for them.
+    """
+    network = replace(run, model="hierarchical")
+
+    def represent(some: Passages) -> NeuralRepresentation:
+        set_seed(config.seed)  # folds begin at the same weights, so that dimensions agree
+        model, tokenizer, format = build(network, pairs["train"])
+        trainer = DiscriminatorTrainer(model, tokenizer, format.limited(run.max_length), config)
+        for _ in trainer.train(some, pairs["validation"]):
+            pass
+        trainer.scorer.accelerator = None
+        return NeuralRepresentation(trainer.scorer)
+
+    named = {"forward": run.forward, "backward": run.backward}
+    likelihoods = {
+        way: (ZeroShotScorer.from_pretrained(path, "log-probability", turned=way == "backward"))
+        for way, path in named.items()
+        if path
+    }
+    return SvmScorer.fit(pairs["train"], config.seed, likelihoods, represent, name="svm-features")
+
+
+def _zero_shot(
+    run: DiscriminatorRun, config: DiscriminatorConfig, pairs: dict[str, Passages]
+) -> ZeroShotScorer:
+    """A language model's measure, with a threshold chosen on the validation pairs."""
+    scorer = ZeroShotScorer.from_pretrained(run.forward or "smollm2", run.measure)
+    labels, scores = np.asarray(pairs["validation"]["label"]), scorer(pairs["validation"])
+    threshold, missed = threshold_for_accuracy(scores, labels, scorer.higher_is_human)
+    scorer.decision = Decision(threshold, "validation", missed, len(labels))
+    return scorer
+
+
+FITTED: dict[str, Callable[..., Any]] = {
+    "svm-unigram": _svm("svm-unigram"),
+    "svm-response": _svm("svm-response", use_context=False),
+    "svm-features": _svm_features,
+    "zero-shot": _zero_shot,
+    "length": lambda run, config, pairs: LengthScorer.fit(pairs["train"]),
+}
+"""Evaluators that are not trained by steps, each from the run, its settings and its pairs."""
+
+
 def make_pairs(run: DiscriminatorRun, seed: int) -> dict[str, Passages]:
     """Training, validation and test pairs that share no dialogue, drawn inside each part."""
     if run.filter not in FILTERS:
@@ -220,7 +282,7 @@ def build(run: DiscriminatorRun, pairs: Passages) -> tuple[Any, Any, InputFormat
     if run.model == "transformer":
         return _transformer(run)
     if run.model not in RECURRENT:
-        choices = ", ".join([*RECURRENT, *LINEAR])
+        choices = ", ".join([*RECURRENT, *FITTED])
         raise BadInput(f"Unknown model {run.model!r}.", remedy=f"Choose one of {choices}.")
     tokenizer = _tokenizer(run, pairs)
     config = RECURRENT[run.model](

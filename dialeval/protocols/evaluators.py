@@ -12,7 +12,7 @@ from dialeval.training import DiscriminatorConfig
 
 _RECURRENT = {"optimizer": "adam", "learning_rate": 1e-3, "batch_size": 32, "epochs": 6}
 _PRETRAINED = {
-    "optimizer": "adamw", "learning_rate": 1e-4, "batch_size": 16, "epochs": 2,
+    "optimizer": "adamw", "learning_rate": 1e-4, "batch_size": 16, "epochs": 3,
     "schedule": "linear", "warmup_steps": 20, "max_grad_norm": 1.0,
 }  # fmt: skip
 EVALUATORS: dict[str, dict[str, Any]] = {

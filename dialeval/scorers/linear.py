@@ -23,7 +23,8 @@ from dialeval.dialogues.tokens import TOKEN
 from dialeval.dialogues.types import text_hash
 from dialeval.scorers.base import Decision
 from dialeval.scorers.baselines import as_table, labels_of
-from dialeval.scorers.folders import decision_of
+from dialeval.scorers.folders import decision_of, load_scorer, save_scorer
+from dialeval.scorers.representation import NeuralRepresentation
 
 logger = logging.getLogger(__name__)
 
@@ -31,6 +32,7 @@ Represent = Callable[[Passages], np.ndarray]
 """Gives each passage a vector, shape `(n, d)`."""
 
 MODEL = "model.skops"
+FEATURES, NETWORK = "features", "network"
 TRUSTED = ("sklearn.calibration._CalibratedClassifier", "sklearn.calibration._SigmoidCalibration")
 """What a saved model may hold beside the types that skops trusts by itself."""
 
@@ -172,10 +174,15 @@ class SvmScorer:
         return self.parts["classifier"].predict_proba(matrix)[:, 1]
 
     def save(self, folder: Path) -> dict[str, Any]:
-        """Write the linear part; give the settings to remember.
+        """Write the linear part and what gives it features; give the settings to remember.
 
-        Scorers and networks that give features are not written: `load` takes them as options.
+        Features that are plain functions cannot be written: `load` takes them as options.
         """
+        for name, scorer in self.features.items():
+            if hasattr(scorer, "save"):
+                save_scorer(scorer, folder / FEATURES / name)
+        if isinstance(self.represent, NeuralRepresentation):
+            save_scorer(self.represent.scorer, folder / NETWORK)
         compression = {"compression": zipfile.ZIP_DEFLATED, "compresslevel": 9}
         skops.io.dump(self.parts, folder / MODEL, **compression)
         return {
@@ -192,10 +199,17 @@ class SvmScorer:
         settings: dict[str, Any],
         features: Mapping[str, Any] | None = None,
         represent: Represent | None = None,
-        **_: Any,
+        **options: Any,
     ) -> "SvmScorer":
-        """A scorer as `save` wrote it, given again the scorers whose numbers it uses."""
-        features = _needed(settings, features or {}, folder)
+        """A scorer as `save` wrote it, given again the functions that could not be written."""
+        saved = {
+            name: load_scorer(folder / FEATURES / name, **options)
+            for name in settings["features"]
+            if name not in (features or {}) and (folder / FEATURES / name).is_dir()
+        }
+        features = _needed(settings, {**saved, **(features or {})}, folder)
+        if represent is None and (folder / NETWORK).is_dir():
+            represent = NeuralRepresentation(load_scorer(folder / NETWORK, **options))
         if settings["represent"] and represent is None:
             raise BadInput(
                 f"it needs a neural representation of {settings['represent']} dimensions.",

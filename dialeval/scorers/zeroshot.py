@@ -16,6 +16,7 @@ from dialeval.dialogues import BadInput, Passage, Passages
 from dialeval.dialogues.encoding import Encoded
 from dialeval.dialogues.storage import chunks
 from dialeval.models.batching import pad, token_batches
+from dialeval.models.packages import smollm2_path
 from dialeval.models.weights import fingerprint
 from dialeval.scorers.base import Decision
 from dialeval.scorers.baselines import each_passage
@@ -104,6 +105,8 @@ class ZeroShotScorer:
             is 0, marked `unset`.
         higher_is_human (`bool`, *optional*):
             The measure's own direction by default.
+        turned (`bool`, *optional*, defaults to `False`):
+            Score the last turn of the context given the response, by a model of p(s|t).
         device (`str`, *optional*):
             Where to run; by default where the model is.
         max_tokens (`int`, *optional*, defaults to 2048):
@@ -128,6 +131,7 @@ class ZeroShotScorer:
         device: str | torch.device | None = None,
         max_tokens: int = 2048,
         progress: bool = False,
+        turned: bool = False,
     ):
         if measure not in MEASURES:
             remedy = f"Choose one of {', '.join(MEASURES)}."
@@ -142,6 +146,7 @@ class ZeroShotScorer:
         self.decision = decision or Decision(0.0, "unset")
         self.max_tokens = max_tokens
         self.progress = progress
+        self.turned = turned
         self._warned: set[str] = set()
 
     @classmethod
@@ -156,7 +161,8 @@ class ZeroShotScorer:
     def signature(self) -> str:
         """How its numbers are made."""
         dtype = str(self.model.dtype).removeprefix("torch.")
-        whose = f"disc:{self.name}|zero-shot:{self.measure}|lm:{self.fingerprint}"
+        way = "(s|t)" if self.turned else ""
+        whose = f"disc:{self.name}|zero-shot:{self.measure}{way}|lm:{self.fingerprint}"
         return f"{whose}|{self.decision.signature}|{dtype}"
 
     @property
@@ -170,7 +176,9 @@ class ZeroShotScorer:
         """The measure of each passage, in their order."""
         found = []
         bar = tqdm(total=len(passages), desc=self.name, unit=" passages", disable=not self.progress)
-        for window in chunks(each_passage(passages), _WINDOW):
+        asked = each_passage(passages)
+        asked = (passage.turned() for passage in asked) if self.turned else asked
+        for window in chunks(asked, _WINDOW):
             rows = self._encode(window)
             self._say(rows, window)
             scores = np.empty(len(rows))
@@ -284,6 +292,7 @@ class ZeroShotScorer:
         return {
             "measure": self.measure,
             "higher_is_human": self.higher_is_human,
+            "turned": self.turned,
             "fingerprint": self.fingerprint,
         }
 
@@ -307,13 +316,18 @@ class ZeroShotScorer:
             device,
             max_tokens,
             progress,
+            settings.get("turned", False),
         )
 
 
 def _pretrained(folder: str | Path) -> tuple[PreTrainedModel, Any]:
+    path = smollm2_path() if str(folder) == "smollm2" else Path(folder)
+    where, options = folder, {}
+    if path.suffix == ".gguf":
+        where, options = path.parent, {"gguf_file": path.name}
     try:
-        model = AutoModelForCausalLM.from_pretrained(folder)
-        return model, AutoTokenizer.from_pretrained(folder)
+        model = AutoModelForCausalLM.from_pretrained(where, **options)
+        return model, AutoTokenizer.from_pretrained(where, **options)
     except (OSError, ValueError) as error:
         remedy = "Give a causal language model's folder or its name on the Hub."
         raise BadInput(f"no language model can be loaded: {error}", folder, remedy=remedy) from None

@@ -219,3 +219,14 @@ def test_a_folder_without_a_model_says_so(model, tokenizer, tmp_path):
     (folder / "model.safetensors").unlink()
     with pytest.raises(BadInput, match="no language model can be loaded"):
         load_scorer(folder)
+
+
+def test_a_backward_model_scores_the_question_given_the_answer(model, tokenizer, tmp_path):
+    passages = [Passage((Turn("A", "hello"), Turn("B", "how are you")), "fine", speaker="A")]
+    backward = ZeroShotScorer(model, tokenizer, "log-probability", turned=True)
+    question = Passage((Turn("A", "fine"),), "how are you")
+    expected = by_loop(model, tokenizer, question, "log-probability")
+    assert backward(passages)[0] == pytest.approx(expected, abs=1e-5)
+    assert "(s|t)" in backward.signature
+    again = load_scorer(save_scorer(backward, tmp_path / "backward"))
+    assert again(passages)[0] == pytest.approx(expected, abs=1e-5)

@@ -1,0 +1,132 @@
+"""From a corpus to a judge: every kind of evaluator, its report, and what is saved."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+from transformers import GPT2Config, GPT2LMHeadModel
+
+from dialeval.dialogues import BadInput, Passage, Turn, read, to_passages, write_passages
+from dialeval.models.tokenizers import word_tokenizer
+from dialeval.protocols.discriminator import DiscriminatorRun, make_pairs, train_discriminator
+from dialeval.scorers import load_scorer
+from dialeval.scorers.representation import NeuralRepresentation
+from dialeval.training import DiscriminatorConfig
+
+TOPICS = ("tea", "rain", "chess", "trains", "cats", "bread")
+CONFIG = DiscriminatorConfig(epochs=3, learning_rate=0.02, batch_size=16)
+
+
+def chat(corpus: str, number: int) -> list[Passage]:
+    """A human who keeps to the topic, and a machine that says what it always says."""
+    topic = TOPICS[number % len(TOPICS)]
+    fields = {"id": f"{corpus}{number}", "dialogue_id": f"{corpus}{number}", "corpus": corpus}
+    context = (Turn("A", f"do you like {topic} number {number} of {corpus} ?"),)
+    return [
+        Passage(context, f"yes i like {topic} {number} a lot", **fields),
+        Passage(context, f"i am a machine {number % 3}", "bot", **fields),
+    ]
+
+
+@pytest.fixture
+def files(tmp_path):
+    for corpus in ("one", "two"):
+        made = [each for number in range(150) for each in chat(corpus, number)]
+        write_passages(to_passages(made), tmp_path / f"{corpus}.jsonl")
+    return [str(tmp_path / f"{corpus}.jsonl") for corpus in ("one", "two")]
+
+
+@pytest.fixture
+def language_model(tmp_path):
+    tokenizer = word_tokenizer(f"do you like {topic} number yes i a lot am machine"
+                               for topic in TOPICS)  # fmt: skip
+    torch.manual_seed(0)
+    shape = {"n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 64}
+    ids = {"bos_token_id": tokenizer.bos_token_id, "eos_token_id": tokenizer.eos_token_id}
+    GPT2LMHeadModel(GPT2Config(vocab_size=len(tokenizer), **shape, **ids)).save_pretrained(
+        tmp_path / "lm"
+    )
+    tokenizer.save_pretrained(tmp_path / "lm")
+    return str(tmp_path / "lm")
+
+
+def run_of(files, tmp_path, **settings):
+    return DiscriminatorRun(
+        data=files, scenario="human_machine", hidden_size=8, output_dir=str(tmp_path / "run"),
+        **settings,
+    )  # fmt: skip
+
+
+def test_several_corpora_are_trained_on_together_and_reported_apart(files, tmp_path):
+    results = train_discriminator(run_of(files, tmp_path, model="svm-unigram"), CONFIG)
+    rows = [row for row in results["results"] if row["evaluator"] == "svm-unigram"]
+    assert [row["corpus"] for row in rows] == ["", "one", "two"]
+    assert rows[0]["n"] == rows[1]["n"] + rows[2]["n"]
+    for row in rows:
+        assert 0.9 < row["value"] <= 1.0
+
+
+@pytest.mark.parametrize("model", ["svm-features", "zero-shot", "concat", "length"])
+def test_every_kind_scores_the_same_in_a_fresh_process(files, tmp_path, language_model, model):
+    run = run_of(
+        files, tmp_path, model=model, forward=language_model, backward=language_model,
+        measure="log-rank",
+    )  # fmt: skip
+    results = train_discriminator(run, CONFIG)
+    assert len(results["results"]) == 12  # the judge and three baselines, in all and by corpus
+    passages, _ = read(files[0])
+    here = load_scorer(tmp_path / "run")(passages)
+    assert np.ptp(here) > 0
+    command = ["score", "-d", "run", "--data", files[0], "-o", "scored.jsonl"]
+    done = subprocess.run(
+        [sys.executable, "-m", "dialeval", *command], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    there = [json.loads(line)["score"] for line in (tmp_path / "scored.jsonl").open()]
+    np.testing.assert_allclose(there, here, atol=1e-5)
+
+
+def test_features_are_named_and_weigh_in(files, tmp_path, language_model):
+    run = run_of(files, tmp_path, model="svm-features", forward=language_model)
+    train_discriminator(run, CONFIG)
+    scorer = load_scorer(tmp_path / "run")
+    assert list(scorer.features) == ["forward"]
+    assert isinstance(scorer.represent, NeuralRepresentation)
+    assert "forward:lm log-probability" in scorer.signature
+    assert scorer.parts["scaler"].n_features_in_ == 1 + scorer.width
+
+
+def test_a_representation_is_what_the_last_layer_reads(files, tmp_path):
+    train_discriminator(run_of(files, tmp_path, model="hierarchical"), CONFIG)
+    scorer = load_scorer(tmp_path / "run", device="cpu")
+    passages, _ = read(files[0])
+    vectors = NeuralRepresentation(scorer)(passages)
+    head = scorer.model.classifier
+    logits = vectors @ head.weight.detach().numpy().T + head.bias.detach().numpy()
+    np.testing.assert_allclose(logits[:, 1] - logits[:, 0], scorer.margins(passages), atol=1e-4)
+
+
+def test_the_threshold_of_a_zero_shot_judge_comes_from_validation(files, tmp_path, language_model):
+    run = run_of(files, tmp_path, model="zero-shot", forward=language_model, measure="entropy")
+    train_discriminator(run, CONFIG)
+    decision = load_scorer(tmp_path / "run").decision
+    assert decision.chosen == "validation"
+    assert decision.n == len(make_pairs(run, 0)["validation"])
+
+
+def test_an_unknown_model_lists_the_choices(files, tmp_path):
+    with pytest.raises(BadInput, match="svm-features"):
+        train_discriminator(run_of(files, tmp_path, model="oracle"), CONFIG)
+
+
+def test_numbers_reach_a_tracker(files, tmp_path, monkeypatch):
+    from accelerate import Accelerator
+
+    seen = []
+    monkeypatch.setattr(Accelerator, "log", lambda self, values, step=None: seen.append(values))
+    train_discriminator(run_of(files, tmp_path, model="rnn"), CONFIG)
+    assert any("loss" in values for values in seen)
+    assert any("validation_accuracy" in values for values in seen)
