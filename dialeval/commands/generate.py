@@ -96,10 +96,10 @@ def generate(
     found, _ = o.read_files(data or ["chitchat"], options)
     asked = contexts(found, limit, seed)
     if responder in (None, "endpoint"):
-        settings = dict(_setting(each) for each in set or [])
+        settings = dict(setting(each) for each in set or [])
         common = {"n": n, "seed": seed, "name": name or ""}
     if responder is None:
-        who = _language_model(
+        who = model_responder(
             model or "smollm2", decoding, settings, common, max_new_tokens, max_tokens, device,
             chat_template, system_prompt, adapter, backward, language_model,
             accelerator.is_main_process,
@@ -142,7 +142,7 @@ def contexts(passages: Any, limit: int | None, seed: int) -> list[Any]:
     return list(iterate(passages.select(first)))
 
 
-def _language_model(
+def model_responder(
     model: str,
     strategy: str,
     settings: dict[str, Any],
@@ -199,7 +199,7 @@ def _simple(kind: str, pool: Any, stored: Any, text: str, seed: int, name: str |
     return makers[kind]()
 
 
-def _setting(text: str) -> tuple[str, Any]:
+def setting(text: str) -> tuple[str, Any]:
     """`name=value`, the value a number, yes or no, or a word."""
     import json
 

@@ -125,13 +125,17 @@ FILTERS = {
 
 
 def checked(passage: Passage, needs_context: bool = True, allow_empty: bool = False) -> Passage:
-    """The passage itself, if its context and response have words in them."""
-    if needs_context and not passage.context:
+    """The passage itself, if its context and response have words in them.
+
+    A record that says of itself that it is `empty`, or has `no_context`, was written so: a machine
+    did say nothing, a file of responses alone was normalised.
+    """
+    if needs_context and not passage.context and not passage.extra.get("no_context"):
         raise BadInput("the context is empty.")
     for number, turn in enumerate(passage.context, 1):
         if not turn.text.strip():
             raise BadInput(f"turn {number} of the context is empty.")
-    if not allow_empty and not passage.response.strip():
+    if not (allow_empty or passage.extra.get("empty") or passage.response.strip()):
         raise BadInput(f"the response of {passage.author!r} is empty.")
     return passage
 

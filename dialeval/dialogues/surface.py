@@ -345,9 +345,12 @@ def normalise_passages(passages: Passages, normaliser: Normaliser | None = None)
 
 
 def _normalised(passage: Passage, normaliser: Normaliser, uncut: Normaliser) -> Passage:
+    response = normaliser(passage.response)
+    told = {"empty": not response, "no_context": not passage.context}  # so that it reads back
     return replace(
         passage.with_context(uncut(turn.text) for turn in passage.context),
-        response=normaliser(passage.response),
+        response=response,
+        extra={**passage.extra, **{name: True for name, is_so in told.items() if is_so}},
         following=None if passage.following is None else uncut(passage.following),
     )
 

@@ -1,8 +1,10 @@
 """Generated answers for people: a few of them beside what a human said."""
 
 import json
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from rich.markup import escape
 from rich.table import Table
@@ -26,3 +28,13 @@ def shortened(text: str, width: int = 160) -> str:
     """A text in one line, cut where it is long."""
     text = " ".join(text.split())
     return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def chat_table(dialogues: Sequence[Any]) -> Table:
+    """Whole conversations, a turn a row, with who said it."""
+    table = Table("speaker", "author", "turn", title="First conversations", title_justify="left")
+    for dialogue in dialogues:
+        for turn in dialogue.turns:
+            table.add_row(escape(turn.speaker), escape(turn.author), escape(shortened(turn.text)))
+        table.add_section()
+    return table

@@ -14,7 +14,9 @@ from dialeval.dialogues import (
     read,
     read_dialogues,
     read_passages,
+    write_passages,
 )
+from dialeval.dialogues.surface import normalise_passages
 
 GOOD = {"id": "a", "dialogue_id": "d1", "context": ["hi"], "response": "hello"}
 
@@ -260,3 +262,19 @@ def test_two_ratings_of_one_pair_are_two_records(write):
 def test_equal_lines_without_context_all_count(write):
     passages = read_passages(write("out.hyp", "yes\nno\nyes\n"))
     assert responses(passages) == ["yes", "no", "yes"]
+
+
+def test_what_a_machine_did_not_say_is_read_when_the_record_says_so(write):
+    records = [{"context": ["hi"], "response": "", "author": "bot", "empty": True}]
+    passages, _ = read(write("silent.jsonl", records))
+    assert passages["response"][:] == [""]
+    with pytest.raises(BadInput, match="empty"):
+        read(write("lost.jsonl", [{"context": ["hi"], "response": "", "author": "bot"}]))
+
+
+def test_normalised_responses_without_contexts_read_back(write, tmp_path):
+    lines, _ = read(write("said.txt", "Hello !\n...\nwell well\n"), ReadOptions(format="lines"))
+    write_passages(normalise_passages(lines), tmp_path / "normalised.jsonl")
+    back, _ = read(tmp_path / "normalised.jsonl")
+    assert len(back) == 3
+    assert back["response"][0] == "hello"

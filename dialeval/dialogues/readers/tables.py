@@ -159,7 +159,8 @@ def _message(message: Any, machine: str) -> Turn:
         text = " ".join(part.get("text", "") for part in text if isinstance(part, Mapping))
     if not role or not isinstance(text, str):
         raise BadInput(f'expected {{"role", "content"}} with texts, found {message!r:.60}.')
-    return Turn(role, text, machine if role in ("assistant", "gpt", "bot") else "human")
+    author = machine if role in ("assistant", "gpt", "bot") else "human"
+    return Turn(role, text, _text(message.get("author")) or author)
 
 
 def _context(value: Any, separator: str | None) -> tuple[Turn, ...]:
