@@ -1,7 +1,7 @@
 """`dialeval demo`: the main job on the embedded corpus, with nothing to download."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,7 +14,10 @@ def demo(
     ] = Path("runs/demo"),
     seed: Annotated[int, typer.Option(help="Seed of every hash and draw.")] = 0,
 ) -> None:
-    """Read, describe and split 7,168 human chats, check for leaks, and train a first judge."""
+    """Read, describe and split 7,168 human chats, check for leaks, train a judge, let a model answer.
+
+    The weights of SmolLM2 come in a Python package; without it the last step is left out.
+    """
     from dialeval.commands.data.options import read_files, read_options
     from dialeval.commands.data.split import write_parts
     from dialeval.dialogues import PARTS, Pairing, by_author, write_passages
@@ -42,6 +45,9 @@ def demo(
 
     out.rule("4  A judge that reads: human or random reply? (a pretrained encoder, fine-tuned)")
     _train_judge(output_dir, seed)
+
+    out.rule("5  A machine that answers: SmolLM2 beside the human replies it is measured against")
+    _answer(output_dir, parts["test"], seed)
     say(f"Everything is in [bold]{output_dir}[/]; look at [bold]{picture}[/]")
 
 
@@ -66,3 +72,28 @@ def _train_judge(output_dir: Path, seed: int) -> None:
     with TrainingProgress() as progress:
         results = train_discriminator(run, config, progress)
     out.print(results_table(results))
+
+
+def _answer(output_dir: Path, test: Any, seed: int) -> None:
+    """Let SmolLM2 answer some contexts of the test part, and let the judge read the answers."""
+    from dialeval.commands.generate import contexts, model_responder
+    from dialeval.dialogues import BadInput
+    from dialeval.protocols.generation import generate
+    from dialeval.reports.generation import samples_table
+    from dialeval.responders.language import remarks
+
+    settings = {"top_p": 0.9}
+    try:
+        responder = model_responder(
+            "smollm2", "sampling", settings, {"seed": seed}, 30, None, None, None, None, None, None,
+            None, True,
+        )  # fmt: skip
+    except BadInput as error:
+        say(f"[yellow]Left out: {error}[/]")
+        return
+    asked = contexts(test, 24, seed)
+    done = generate(responder, asked, output_dir / "smollm2.jsonl", overwrite=True)
+    human = {passage.id: passage.response for passage in asked}
+    out.print(samples_table(done.path, 8, human))
+    for remark in remarks(responder.counts):
+        say(f"[yellow]{remark}[/]")

@@ -118,17 +118,20 @@ def train_discriminator(
     run: DiscriminatorRun,
     config: DiscriminatorConfig,
     tell: Callable[[dict[str, Any]], Any] = lambda _: None,
+    pairs: dict[str, Passages] | None = None,
 ) -> dict[str, Any]:
     """Train, calibrate, test and save a discriminator; gives the numbers that were saved.
 
     Args:
         tell (`Callable`, *optional*):
             Told the numbers of each step and each validation.
+        pairs (`dict[str, Passages]`, *optional*):
+            Pairs for `train`, `validation` and `test`, in place of those of the run's data.
     """
     set_seed(config.seed)
     accelerator = Accelerator(log_with=run.log_with, project_dir=run.output_dir)
     accelerator.init_trackers("dialeval-discriminator", config=_plain(run, config))
-    pairs = make_pairs(run, config.seed)
+    pairs = pairs or make_pairs(run, config.seed)
     if run.model in FITTED:
         scorer, training = FITTED[run.model](run, config, pairs), {}
     else:

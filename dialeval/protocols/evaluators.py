@@ -44,10 +44,10 @@ def compare_evaluators(
         raise BadInput(f"Unknown evaluator {unknown[0]!r}.", remedy=f"Choose from {choices}.")
     rows = []
     for name in names:
-        ours = _with({"model": name, **EVALUATORS[name]}, run)
+        ours = with_settings({"model": name, **EVALUATORS[name]}, run)
         ours = replace(ours, output_dir=str(Path(run.output_dir) / name))
         results = _stored(Path(ours.output_dir)) or train_discriminator(
-            ours, _with(EVALUATORS[name], config), tell
+            ours, with_settings(EVALUATORS[name], config), tell
         )
         rows += [{"trained": name, **row} for row in results["results"]]
         with whole_file(Path(run.output_dir) / "evaluators.json") as file:
@@ -55,7 +55,8 @@ def compare_evaluators(
     return rows
 
 
-def _with(settings: dict[str, Any], config: Any) -> Any:
+def with_settings(settings: dict[str, Any], config: Any) -> Any:
+    """A copy of some settings with those changed that it has."""
     known = {each.name for each in fields(config)}
     return replace(config, **{name: value for name, value in settings.items() if name in known})
 

@@ -1,7 +1,7 @@
 """Generated answers for people: a few of them beside what a human said."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -10,17 +10,24 @@ from rich.markup import escape
 from rich.table import Table
 
 
-def samples_table(path: Path | str, rows: int) -> Table:
-    """The first answers of a file: the last turn of the context, and what was said to it."""
-    table = Table("context", "answer", title=f"First answers in {escape(str(path))}")
-    table.title_justify = "left"
+def samples_table(path: Path | str, rows: int, human: Mapping[str, str] | None = None) -> Table:
+    """The first answers of a file: the last turn of the context, and what was said to it.
+
+    Args:
+        human (`Mapping[str, str]`, *optional*):
+            What a human said to a context, by its id.
+    """
+    columns = ("context", "human", "answer") if human else ("context", "answer")
+    table = Table(*columns, title=f"First answers in {escape(str(path))}", title_justify="left")
     if Path(path).suffix != ".jsonl":
         return table
     with Path(path).open(encoding="utf-8") as lines:
         for record in map(json.loads, islice(lines, rows)):
             turns = record["context"]
-            asked = (turns[-1]["content"] if turns else "") or ""
-            table.add_row(escape(shortened(asked)), escape(shortened(record["response"])) or "-")
+            cells = [turns[-1]["content"] if turns else "", record["response"] or "-"]
+            if human:
+                cells.insert(1, human.get(record["id"], ""))
+            table.add_row(*(escape(shortened(cell)) for cell in cells))
     return table
 
 
@@ -37,4 +44,25 @@ def chat_table(dialogues: Sequence[Any]) -> Table:
         for turn in dialogue.turns:
             table.add_row(escape(turn.speaker), escape(turn.author), escape(shortened(turn.text)))
         table.add_section()
+    return table
+
+
+def decodings_table(rows: Sequence[dict[str, Any]]) -> Table:
+    """Adversarial success of each strategy before each judge, beside how various it is."""
+    table = Table("decoding", "judge", title="Adversarial success", title_justify="left")
+    names = ("AdverSuc", "95 %", "n", "by length", "distinct-1", "distinct-2", "tokens", "most")
+    for name in names:
+        table.add_column(name, justify="right")
+    for row in rows:
+        numbers = (row["length_only"], row["distinct_1"], row["distinct_2"])
+        table.add_row(
+            escape(row["decoding"]),
+            escape(row["judge"]),
+            f"{row['adversuc']:.3f}",
+            f"{row['low']:.3f}-{row['high']:.3f}",
+            f"{row['n']:,}",
+            *(f"{number:.3f}" for number in numbers),
+            f"{row['tokens']:.1f}",
+            f"{row['most_frequent']:.1%}",
+        )
     return table

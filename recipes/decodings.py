@@ -1,0 +1,26 @@
+"""Answer the same contexts with every decoding strategy of one generator, and judge them all.
+
+python recipes/decodings.py --generator runs/generator --judged parts/evaluator.jsonl \\
+    --test parts/test.jsonl --backward runs/backward --language_model runs/unconditional
+"""
+
+from rich.console import Console
+
+from dialeval.config import parse_config
+from dialeval.protocols.decodings import DecodingsRun, compare_decodings
+from dialeval.reports.generation import decodings_table
+from dialeval.reports.training import TrainingProgress
+from dialeval.training import DiscriminatorConfig
+
+
+def main(run: DecodingsRun, config: DiscriminatorConfig) -> None:
+    """Generate, judge, and show the table."""
+    with TrainingProgress() as progress:
+        rows = compare_decodings(run, config, progress)
+    console = Console()
+    console.width = max(console.width, 110)
+    console.print(decodings_table(rows))
+
+
+if __name__ == "__main__":
+    main(*parse_config(DecodingsRun, DiscriminatorConfig))
