@@ -14,7 +14,7 @@ def demo(
     ] = Path("runs/demo"),
     seed: Annotated[int, typer.Option(help="Seed of every hash and draw.")] = 0,
 ) -> None:
-    """Read, describe and split 7,168 human chats, check for leaks, train a judge, let a model answer.
+    """Read, describe and split 7,168 human chats, look for leaks, train a judge, let a model reply.
 
     The weights of SmolLM2 come in a Python package; without it the last step is left out.
     """

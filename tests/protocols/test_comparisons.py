@@ -1,0 +1,100 @@
+"""Evaluators on the same pairs, and decoding strategies before the same judges."""
+
+import json
+
+import pytest
+import torch
+from transformers import GPT2Config, GPT2LMHeadModel
+
+from dialeval.dialogues import BadInput, Passage, Turn, to_passages, write_passages
+from dialeval.models.tokenizers import word_tokenizer
+from dialeval.protocols.decodings import DecodingsRun, compare_decodings, spread
+from dialeval.protocols.discriminator import DiscriminatorRun
+from dialeval.protocols.evaluators import compare_evaluators
+from dialeval.reports.generation import decodings_table
+from dialeval.reports.training import evaluators_table
+from dialeval.training import DiscriminatorConfig
+
+WORDS = ("tea", "rain", "chess", "trains", "cats", "bread", "snow")
+
+
+def human(start: int, count: int) -> list[Passage]:
+    return [
+        Passage(
+            (Turn("A", f"do you like {WORDS[n % 7]} {n} ?"),),
+            f"yes {WORDS[n % 7]} {WORDS[n % 5]} are fine",
+            id=str(n),
+            dialogue_id=str(n),
+        )
+        for n in range(start, start + count)
+    ]
+
+
+@pytest.fixture
+def generator(tmp_path):
+    tokenizer = word_tokenizer([" ".join(WORDS), "do you like yes are fine ?"])
+    torch.manual_seed(0)
+    shape = {"n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 64}
+    ids = {"bos_token_id": tokenizer.bos_token_id, "eos_token_id": tokenizer.eos_token_id}
+    model = GPT2LMHeadModel(GPT2Config(vocab_size=len(tokenizer), **shape, **ids))
+    model.save_pretrained(tmp_path / "lm")
+    tokenizer.save_pretrained(tmp_path / "lm")
+    return str(tmp_path / "lm")
+
+
+def test_evaluators_learn_from_the_same_pairs_and_are_not_trained_twice(tmp_path, monkeypatch):
+    machine = [each.with_response("beep boop", "bot") for each in human(0, 200)]
+    write_passages(to_passages([*human(0, 200), *machine]), tmp_path / "chat.jsonl")
+    run = DiscriminatorRun(["chat.jsonl"], "human_machine", output_dir="run")
+    rows = compare_evaluators(run, DiscriminatorConfig(), ["length", "svm-unigram"])
+    found = {row["trained"]: row for row in rows if row["trained"] == row["evaluator"]}
+    assert found["svm-unigram"]["value"] > 0.95
+    assert found["svm-unigram"]["n"] == found["length"]["n"]
+    assert json.loads((tmp_path / "run" / "evaluators.json").read_text()) == rows
+    assert evaluators_table(rows).row_count == 2
+
+    monkeypatch.setattr("dialeval.protocols.evaluators.train_discriminator", None)
+    assert compare_evaluators(run, DiscriminatorConfig(), ["length", "svm-unigram"]) == rows
+
+
+def test_an_unknown_evaluator_lists_the_choices():
+    with pytest.raises(BadInput, match="minilm"):
+        compare_evaluators(DiscriminatorRun(), DiscriminatorConfig(), ["oracle"])
+
+
+def test_strategies_answer_the_same_contexts_and_are_judged_on_other_dialogues(generator, tmp_path):
+    write_passages(to_passages(human(0, 120)), tmp_path / "judged.jsonl")
+    write_passages(to_passages(human(500, 30)), tmp_path / "test.jsonl")
+    run = DecodingsRun(
+        generator, ["judged.jsonl"], ["test.jsonl"],
+        decodings=["greedy", "sampling", "mmi-penalty"], judges=["svm-unigram"], test_contexts=20, judge_contexts=100, max_new_tokens=6,
+        output_dir="run",
+    )  # fmt: skip
+    rows = compare_decodings(run, DiscriminatorConfig())
+    # Without a model of p(t) there is no MMI - p(t).
+    assert [row["decoding"] for row in rows] == ["greedy", "sampling"]
+    asked = [
+        [json.loads(line)["id"] for line in (tmp_path / "run" / name / "test.jsonl").open()]
+        for name in ("greedy", "sampling")
+    ]
+    assert asked[0] == asked[1]
+    for row in rows:
+        assert row["n"] == 40
+        assert 0 <= row["low"] <= row["adversuc"] <= row["high"] <= 1
+    assert decodings_table(rows).row_count == 2
+
+
+def test_unknown_strategies_list_the_choices(generator, tmp_path):
+    write_passages(to_passages(human(0, 40)), tmp_path / "some.jsonl")
+    run = DecodingsRun(generator, ["some.jsonl"], ["some.jsonl"], decodings=["oracle"])
+    with pytest.raises(BadInput, match="sibling-beam"):
+        compare_decodings(run, DiscriminatorConfig())
+
+
+def test_spread_by_hand():
+    found = spread(["Yes yes no", "no", "no"])
+    assert found["distinct_1"] == 2 / 5
+    assert found["distinct_2"] == 2 / 2
+    assert found["tokens"] == pytest.approx(5 / 3)
+    assert found["most_frequent"] == pytest.approx(2 / 3)
+    assert spread([])["distinct_1"] == 0
