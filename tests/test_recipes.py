@@ -2,6 +2,7 @@
 
 import json
 import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -70,10 +71,56 @@ def test_the_command_and_the_default_config_agree():
     assert one == two
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "recipes" / "configs").glob("*.yaml")), ids=str)
+CONFIGS = sorted((ROOT / "recipes" / "configs").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_every_config_is_understood(path):
     from dialeval.config import parse_config
     from dialeval.protocols.discriminator import DiscriminatorRun
-    from dialeval.training import DiscriminatorConfig
+    from dialeval.protocols.generator import GeneratorRun
+    from dialeval.training import DiscriminatorConfig, GeneratorConfig
 
-    parse_config(DiscriminatorRun, DiscriminatorConfig, argv=["--config", str(path)])
+    schemas = {
+        "discriminator": (DiscriminatorRun, DiscriminatorConfig),
+        "generator": (GeneratorRun, GeneratorConfig),
+    }
+    recipe = path.stem.split("_")[0]
+    run, _ = parse_config(*schemas[recipe], argv=["--config", str(path)])
+    default = recipe if path.stem.endswith("_default") else path.stem
+    assert run.output_dir == f"runs/{default}"
+
+
+def test_the_generator_recipe_learns_the_same_on_two_processes(
+    corpus, tmp_path, monkeypatch, capsys
+):
+    config = str(ROOT / "recipes" / "configs" / "generator_tiny.yaml")
+    given = ["--config", config, "--data", str(corpus), "--dropout", "0.0"]
+    given += ["--learning_rate", "0.01", "--output_dir"]
+    told = launch("generator.py", *given, "two", processes=2, cwd=tmp_path)
+    assert told.count("Perplexity") == 1
+    recipe = str(ROOT / "recipes" / "generator.py")
+    monkeypatch.setattr(sys, "argv", [recipe, *given, "one"])
+    runpy.run_path(recipe, run_name="__main__")  # one process is this one: it need not be launched
+    assert capsys.readouterr().out.count("Perplexity") == 1
+    one, two = (
+        json.loads((tmp_path / name / "results.json").read_text()) for name in ("one", "two")
+    )
+    assert one["history"][0]["step"] == two["history"][0]["step"] == 12
+    assert one["test"]["perplexity"] < 100  # of more than 500 pieces
+    for name in ("perplexity", "loss", "n"):
+        assert two["test"][name] == pytest.approx(one["test"][name], rel=1e-3)
+    assert (tmp_path / "two" / "generator.json").is_file()
+    assert not (tmp_path / "two" / "checkpoint").exists()
+
+
+def test_the_generator_command_and_its_default_config_agree():
+    from dialeval.commands.train_generator import DEFAULTS
+    from dialeval.config import parse_config
+    from dialeval.protocols.generator import GeneratorRun
+    from dialeval.training import GeneratorConfig
+
+    path = ROOT / "recipes" / "configs" / "generator_default.yaml"
+    argv = [word for name, value in DEFAULTS.items() for word in (f"--{name}", str(value))]
+    one = parse_config(GeneratorRun, GeneratorConfig, argv=argv)
+    assert one == parse_config(GeneratorRun, GeneratorConfig, argv=["--config", str(path)])

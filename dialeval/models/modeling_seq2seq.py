@@ -255,11 +255,24 @@ class Seq2SeqGenerator(PreTrainedModel, GenerationMixin):
     def set_input_embeddings(self, value: nn.Embedding) -> None:
         self.encoder.embedding = value
 
-    def get_output_embeddings(self) -> nn.Linear:
-        return self.output
+    def get_output_embeddings(self) -> nn.Linear | None:
+        """The layer that gives `logits`; with a pointer none does it alone."""
+        return self.output if self.pointer is None else None
 
     def set_output_embeddings(self, new_embeddings: nn.Linear) -> None:
         self.output = new_embeddings
+
+    def _resize_token_embeddings(
+        self,
+        new_num_tokens: int | None,
+        pad_to_multiple_of: int | None = None,
+        mean_resizing: bool = True,
+    ) -> nn.Embedding:
+        found = super()._resize_token_embeddings(new_num_tokens, pad_to_multiple_of, mean_resizing)
+        if self.pointer is not None:  # the output layer, which was not given above
+            size = found.num_embeddings
+            self.output = self._get_resized_lm_head(self.output, size, mean_resizing=mean_resizing)
+        return found
 
     @classmethod
     def _supports_default_dynamic_cache(cls) -> bool:

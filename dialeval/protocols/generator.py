@@ -8,15 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from accelerate import Accelerator
 from accelerate.utils import set_seed
 from transformers import AutoTokenizer, GPT2Config, GPT2LMHeadModel, PreTrainedModel
+from transformers.pytorch_utils import Conv1D
 
 from dialeval._version import __version__
 from dialeval.dialogues import (
     FILTERS,
     BadInput,
     Cut,
+    Filters,
     Passages,
     ReadOptions,
     by_author,
@@ -36,9 +39,11 @@ from dialeval.responders.generators import Generator, load_generator, save_gener
 from dialeval.responders.language import GeneratorResponder
 from dialeval.responders.prompts import PromptFormat
 from dialeval.training import GeneratorConfig, GeneratorTrainer
+from dialeval.training.likelihood import Examples
 
 CHECKPOINT = "checkpoint"
 PARTS = {"train": 0.9, "validation": 0.05, "test": 0.05}
+NEW = ("gpt2", "seq2seq")
 DIRECTIONS = ("forward", "backward", "unconditional")
 
 
@@ -62,17 +67,29 @@ class GeneratorRun:
     hidden_size: int = field(default=256, metadata={"help": "Width of a new model."})
     layers: int = field(default=4, metadata={"help": "Layers of a new model."})
     heads: int = field(default=4, metadata={"help": "Attention heads of a new gpt2."})
-    positions: int = field(default=160, metadata={"help": "Tokens that a new gpt2 can read."})
+    positions: int = field(
+        default=160,
+        metadata={"help": "Tokens of context and response in all; of each of them for seq2seq."},
+    )
     dropout: float = field(default=0.1, metadata={"help": "Of a new model."})
+    embedding_size: int | None = field(
+        default=None, metadata={"help": "Of seq2seq; hidden_size by default."}
+    )
     attention: str = field(default="dot", metadata={"help": "Of seq2seq: dot or bahdanau."})
+    input_feeding: bool = field(
+        default=False, metadata={"help": "Of seq2seq: the decoder reads what it last attended to."}
+    )
     bidirectional: bool = field(default=False, metadata={"help": "Encoder of seq2seq."})
     copy: bool = field(default=False, metadata={"help": "Copy mechanism of seq2seq."})
     context_turns: int = field(default=2, metadata={"help": "Turns of context."})
-    filter: str = field(default="none", metadata={"help": "none, li or bruni."})
+    filter: str = field(
+        default="none", metadata={"help": "none, li or bruni, beside the limits that follow."}
+    )
     min_response: int = field(
         default=5, metadata={"help": "Tokens of a response at least (Li et al., 2017)."}
     )
     max_response: int | None = field(default=40, metadata={"help": "Tokens at most."})
+    max_context: int | None = field(default=None, metadata={"help": "Tokens of all its turns."})
     max_passages: int = field(default=-1, metadata={"help": "Training passages; -1 is all."})
     max_eval_passages: int = field(default=1_000, metadata={"help": "Validation and test."})
     samples: int = field(default=5, metadata={"help": "Contexts answered after each epoch."})
@@ -88,6 +105,14 @@ class GeneratorRun:
             raise BadInput(f"`direction` is {choices}, but got {self.direction!r}.")
         if self.tune not in ("full", "lora"):
             raise BadInput(f"`tune` is full or lora, but got {self.tune!r}.")
+        if self.tune == "lora" and self.model in NEW:
+            remedy = "Give --model a folder or a name on the Hub, or leave out --tune."
+            raise BadInput(
+                f"lora adapts a pretrained model, not a new {self.model}.", remedy=remedy
+            )
+        if self.filter not in FILTERS:
+            choices = ", ".join(FILTERS)
+            raise BadInput(f"Unknown filter {self.filter!r}.", remedy=f"Choose {choices}.")
 
 
 def train_generator(
@@ -101,13 +126,6 @@ def train_generator(
         tell (`Callable`, *optional*):
             Told the numbers of each step and each validation, with samples.
     """
-    set_seed(config.seed)
-    accelerator = Accelerator(log_with=run.log_with, project_dir=run.output_dir)
-    settings = {**asdict(run), **asdict(config)}
-    told = {k: ",".join(v) if isinstance(v, list) else v for k, v in settings.items()}
-    accelerator.init_trackers(
-        "dialeval-generator", config={k: v for k, v in told.items() if v is not None}
-    )
     checkpoint = Path(run.output_dir) / CHECKPOINT
     if checkpoint.exists() and not run.resume:
         raise BadInput(
@@ -115,6 +133,8 @@ def train_generator(
             run.output_dir,
             remedy="Go on with --resume, or choose another --output_dir.",
         )
+    set_seed(config.seed)
+    accelerator = _accelerator(run, config)
     parts = make_parts(run, config.seed)
     generator = build(run, parts["train"])
     trainer = GeneratorTrainer(generator, parts["train"], config, accelerator, checkpoint)
@@ -134,20 +154,31 @@ def train_generator(
     return results
 
 
+def _accelerator(run: GeneratorRun, config: GeneratorConfig) -> Accelerator:
+    """Where it runs, with the tracker that was asked for."""
+    try:
+        accelerator = Accelerator(log_with=run.log_with, project_dir=run.output_dir)
+    except ValueError as error:
+        raise BadInput(f"{error}.", remedy="Give --log_with another tracker.") from None
+    if run.log_with and not accelerator.log_with:  # Accelerate would warn at most, and go on
+        remedy = "Install it, or leave out --log_with."
+        raise BadInput(f"the tracker {run.log_with!r} is not installed.", remedy=remedy)
+    settings = {**asdict(run), **asdict(config)}
+    told = {k: ",".join(v) if isinstance(v, list) else v for k, v in settings.items()}
+    told = {k: v for k, v in told.items() if v is not None}
+    accelerator.init_trackers("dialeval-generator", config=told)
+    return accelerator
+
+
 def make_parts(run: GeneratorRun, seed: int) -> dict[str, Passages]:
     """Passages for training, validation and test that share no dialogue, turned as needed."""
-    if run.filter not in FILTERS:
-        raise BadInput(f"Unknown filter {run.filter!r}.", remedy=f"Choose {', '.join(FILTERS)}.")
-    filters = replace(
-        FILTERS[run.filter], min_response=run.min_response, max_response=run.max_response
-    )
-    passages, _ = read(run.data, ReadOptions(cut=Cut(run.context_turns), filters=filters))
+    passages, _ = read(run.data, ReadOptions(cut=Cut(run.context_turns), filters=_filters(run)))
     passages = by_author(passages, "human")
     salt = text_hash(["generator", str(seed)]) % 2**31  # see protocols.discriminator.make_pairs
     parts = split(passages, PARTS, salt)
     empty = [name for name in PARTS if not len(parts[name])]
     if empty:
-        remedy = "Give more dialogues."
+        remedy = "Give more dialogues, or lower --min_response."
         raise BadInput(f"no dialogue is left for {', '.join(empty)}.", run.data[0], remedy=remedy)
     limits = dict.fromkeys(PARTS, run.max_eval_passages) | {"train": run.max_passages}
     parts = {name: _at_most(parts[name], limit, seed) for name, limit in limits.items()}
@@ -156,17 +187,27 @@ def make_parts(run: GeneratorRun, seed: int) -> dict[str, Passages]:
     return parts
 
 
+def _filters(run: GeneratorRun) -> Filters:
+    """The limits of the preset and the run's own; of two the stricter one."""
+    preset, limits = FILTERS[run.filter], {}
+    for name, stricter in (("min_response", max), ("max_response", min), ("max_context", min)):
+        both = (getattr(preset, name), getattr(run, name))
+        limits[name] = stricter((each for each in both if each is not None), default=None)
+    return replace(preset, **limits)
+
+
 def build(run: GeneratorRun, passages: Passages) -> Generator:
     """A new generator, or a pretrained one to go on with."""
     style = "none" if run.direction == "unconditional" else "turns"
-    if run.model not in ("gpt2", "seq2seq"):
-        found = load_generator(run.model, chat_template="none", device="cpu")
-        found.prompts = PromptFormat(style)
+    if run.model not in NEW:
+        # Full precision: an update is often too small for half-precision weights to tell.
+        found = load_generator(run.model, chat_template="none", device="cpu", dtype=torch.float32)
+        found = replace(found, prompts=PromptFormat(style))
         found.model = _with_lora(found.model) if run.tune == "lora" else found.model
         return found
     tokenizer = _tokenizer(run, passages)
     make = _gpt2 if run.model == "gpt2" else _seq2seq
-    limit = run.positions - 2 if run.model == "gpt2" else None
+    limit = run.positions - 2 if run.model == "gpt2" else run.positions
     return Generator(make(run, tokenizer), tokenizer, PromptFormat(style).limited(limit), run.model)
 
 
@@ -191,8 +232,6 @@ def _results(
     parts: dict[str, Passages],
     history: list[dict[str, Any]],
 ) -> dict[str, Any]:
-    from dialeval.training.likelihood import Examples
-
     tested = trainer.validate(Examples(trainer.generator, parts["test"]))
     return {
         "signature": signature(run, config, len(parts["train"])),
@@ -211,7 +250,8 @@ def _results(
 def signature(run: GeneratorRun, config: GeneratorConfig, passages: int) -> str:
     """How a generator came about, in one line."""
     data = ",".join(Path(name).stem for name in run.data)
-    facts = [f"mle:{run.model}", run.direction, f"data:{data}", f"ctx:{run.context_turns}"]
+    model = Path(run.model).name if Path(run.model).is_dir() else run.model
+    facts = [f"mle:{model}", run.direction, f"data:{data}", f"ctx:{run.context_turns}"]
     facts += [f"min:{run.min_response}", f"weights:{config.weighting}", f"n:{passages}"]
     return "|".join([*facts, f"seed:{config.seed}", f"v:{__version__}"])
 
@@ -264,9 +304,11 @@ def _seq2seq(run: GeneratorRun, tokenizer: Any) -> PreTrainedModel:
         Seq2SeqConfig(
             vocab_size=len(tokenizer),
             hidden_size=run.hidden_size,
+            embedding_size=run.embedding_size,
             num_layers=run.layers,
             dropout=run.dropout,
             attention=run.attention,
+            input_feeding=run.input_feeding,
             bidirectional=run.bidirectional,
             copy=run.copy,
             pad_token_id=tokenizer.pad_token_id,
@@ -279,14 +321,14 @@ def _seq2seq(run: GeneratorRun, tokenizer: Any) -> PreTrainedModel:
 def _with_lora(model: PreTrainedModel) -> Any:
     from peft import LoraConfig, get_peft_model
 
-    from dialeval.models.adapters import TARGETS, is_transposed
+    from dialeval.models.adapters import TARGETS
 
     names = {name.rpartition(".")[2] for name, _ in model.named_modules()}
     targets = next((list(family) for family in TARGETS if names.issuperset(family)), None)
     if targets is None:
         kind = model.config.model_type
         raise BadInput(f"it is not known which layers of a {kind!r} model LoRA should adapt.")
-    turned = is_transposed(model, targets)
+    turned = any(isinstance(module, Conv1D) for module in model.modules())  # as GPT-2's are
     return get_peft_model(
         model, LoraConfig(r=8, lora_alpha=16, target_modules=targets, fan_in_fan_out=turned)
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -136,6 +137,15 @@ class Sampling:
     top_p: float = 1.0
     repeat_penalty: float = 0.0
 
+    def __post_init__(self):
+        RowTemperature([self.temperature])  # refuses what is none
+        if self.top_k < 0 or not 0 < self.top_p <= 1:
+            raise BadInput(
+                f"expected top_k of 0 or more and top_p above 0 and at most 1, "
+                f"found {self.top_k} and {self.top_p}.",
+                remedy="top_k=0 and top_p=1 leave all tokens.",
+            )
+
     def __call__(self, task: Task) -> Tensor:
         processors = [
             *task.repeat_penalty(self.repeat_penalty),
@@ -208,6 +218,11 @@ class MmiPenalty(Beam):
                 remedy="Train one with --direction unconditional, and name it with "
                 "--language-model.",
             )
+        if other.two_parts:
+            raise BadInput(
+                "the language model of MMI - p(t) is causal, and this one has an encoder.",
+                remedy="Train one with --model gpt2 --direction unconditional.",
+            )
         if other.tokenizer.get_vocab() != task.generator.tokenizer.get_vocab():
             raise BadInput(
                 "the language model of MMI - p(t) has other tokens than the generator.",
@@ -262,6 +277,13 @@ class TemperatureMixture:
     def __post_init__(self):
         if self.each not in ("context", "turn"):
             raise BadInput(f"a temperature for each context or turn, but got {self.each!r}.")
+        if not isinstance(self.temperatures, (tuple, list)) or not self.temperatures:
+            raise BadInput(
+                f"expected one temperature or more, found {self.temperatures!r}.",
+                remedy="Give them as a list: temperatures=[0.3,1,10,100].",
+            )
+        RowTemperature(self.temperatures)  # refuses what is none
+        object.__setattr__(self, "temperatures", tuple(self.temperatures))
 
     def drawn(self, task: Task) -> list[float]:
         """The temperature of each context."""
@@ -272,28 +294,21 @@ class TemperatureMixture:
     def __call__(self, task: Task) -> Tensor:
         drawn = self.drawn(task)
         copies = [each for each in drawn for _ in range(task.n)]
+        processors = [RowTemperature(copies), RowNoise(task.copy_seeds, task.start)]
         if not self.distinct_first:
-            noise = RowNoise(task.copy_seeds, task.start)
-            return task.run([RowTemperature(copies), noise], copies=task.n)
-        first = self._first_tokens(task, drawn)
-        rows = [[*row, token] for row, some in zip(task.rows, first, strict=True) for token in some]
-        noise = RowNoise(task.copy_seeds, max(map(len, rows)) - 1)
-        rest = task.generator.generate(
-            rows, max(1, task.max_new_tokens - 1), processors=[RowTemperature(copies), noise]
-        )
-        return torch.cat([torch.tensor(first, device=rest.device).reshape(-1, 1), rest], 1)
+            return task.run(processors, copies=task.n)
+        return task.run(processors, copies=task.n, first=partial(self.first_tokens, task, drawn))
 
-    def _first_tokens(self, task: Task, drawn: list[float]) -> list[list[int]]:
-        """Different tokens for the answers to each context, by Gumbel noise and the n highest."""
-        if task.generator.two_parts:
-            raise BadInput(
-                "distinct first tokens are for causal generators.", remedy="Use att, not released."
-            )
-        logits = task.generator.next_logits(task.rows)  # (rows, vocabulary)
-        logits = RowTemperature(drawn)(logits, logits)
+    def first_tokens(self, task: Task, drawn: list[float], logits: Tensor) -> Tensor:
+        """Different tokens for the answers to each context, shape `(rows, n)`.
+
+        The n highest after Gumbel noise are n draws without replacement, in their order.
+        """
+        if task.n > logits.shape[1]:
+            raise BadInput(f"{logits.shape[1]} tokens cannot begin {task.n} different answers.")
+        logits = RowTemperature(drawn)(logits, logits)  # (rows, vocabulary)
         seeds = torch.tensor([mixed_seed(seed, -2) for seed in task.seeds], device=logits.device)
-        noisy = logits.double() + gumbel_noise(seeds, 0, logits.shape[1])
-        return noisy.topk(task.n).indices.tolist()
+        return (logits.double() + gumbel_noise(seeds, 0, logits.shape[1])).topk(task.n).indices
 
 
 DECODINGS: dict[str, Decoding] = {
@@ -324,6 +339,9 @@ def decoding(name: str, **settings: Any) -> Decoding:
             f"the decoding {name!r} has no setting {unknown[0]!r}.",
             remedy=f"It has {', '.join(known)}.",
         )
+    for key, value in settings.items():
+        if isinstance(known[key], (int, float)) and not isinstance(value, (int, float)):
+            raise BadInput(f"the setting {key!r} of {name!r} is a number, but got {value!r}.")
     return type(found)(**{**known, **settings})
 
 

@@ -1,12 +1,13 @@
 """A language model that continues contexts: where it comes from, and how it is run fast."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from torch import Tensor
 from transformers import (
     AutoConfig,
@@ -19,7 +20,7 @@ from transformers import (
 )
 
 import dialeval.models  # noqa: F401  registers the architectures
-from dialeval.dialogues import BadInput
+from dialeval.dialogues import BadInput, whole_file
 from dialeval.models.batching import pad
 from dialeval.models.packages import smollm2_path
 from dialeval.models.weights import best_device
@@ -49,16 +50,19 @@ class Generator:
     def __post_init__(self):
         found = self.model.generation_config.eos_token_id
         ends = found if isinstance(found, list) else [found]
-        ends = [end for end in (*ends, self.tokenizer.eos_token_id) if end is not None]
-        self.end_ids = list(dict.fromkeys(ends))
+        own = self.tokenizer.eos_token_id  # comes last: it is the one that ends what is trained on
+        ends = [*(end for end in ends if end != own), own]
+        self.end_ids = list(dict.fromkeys(end for end in ends if end is not None))
         start = self.model.generation_config.decoder_start_token_id
         self.model.generation_config = GenerationConfig(
             eos_token_id=self.end_ids or None,
             pad_token_id=self.pad_id,
             bos_token_id=self.tokenizer.bos_token_id,
-            decoder_start_token_id=start,
+            decoder_start_token_id=self.tokenizer.bos_token_id if start is None else start,
         )
         self.model.eval()
+        if self.two_parts:
+            self.prompts = self.prompts.limited(self.positions)
         self.name = self.name or self.model.config.model_type.removeprefix("dialeval-")
 
     @property
@@ -75,22 +79,29 @@ class Generator:
         return bool(self.model.config.is_encoder_decoder)
 
     @property
+    def positions(self) -> int | None:
+        """Tokens that it can tell the places of, where they are counted."""
+        return getattr(self.model.config, "max_position_embeddings", None)
+
+    @property
     def longest(self) -> int | None:
         """Tokens that it can read and write in all, where its positions are counted."""
-        config = self.model.config
-        if self.two_parts:
-            return None
-        return getattr(config, "n_positions", None) or getattr(
-            config, "max_position_embeddings", None
-        )
+        return None if self.two_parts else self.positions
 
-    @torch.inference_mode()
+    def room(self, max_new_tokens: int) -> int | None:
+        """Tokens that a prompt may have before so many new ones; below 1 where there is no room."""
+        if self.positions is None or (self.two_parts and max_new_tokens <= self.positions):
+            return self.positions
+        return self.positions - max_new_tokens
+
+    @torch.no_grad()
     def generate(
         self,
         rows: Sequence[Sequence[int]],
         max_new_tokens: int,
         copies: int = 1,
         processors: Sequence[Any] = (),
+        first: Callable[[Tensor], Tensor] | None = None,
         **settings: Any,
     ) -> Tensor:
         """New tokens after each prompt, shape `(rows * copies, new)`, filled with padding.
@@ -101,66 +112,103 @@ class Generator:
         Args:
             processors (`Sequence`, *optional*):
                 Logits processors, in their order.
+            first (`Callable`, *optional*):
+                Gives the first tokens of the copies, shape `(rows, copies)`, from the logits of
+                the first token, shape `(rows, vocabulary)`; the processors see the others.
             settings:
                 Of `transformers.GenerationConfig`. With `num_beams` the copies are the beams, and
                 as many rows come back as `num_return_sequences` says.
         """
-        batch = pad(rows, self.pad_id, left=not self.two_parts)
-        batch = {name: each.to(self.model.device) for name, each in batch.items()}
-        beams = settings.get("num_beams", 1)
-        expand = self._encoded if self.two_parts else self._prefilled
-        inputs = expand(batch, copies, beams)
+        batch = self._batch(rows)
+        inputs = self._inputs(batch, copies, settings.get("num_beams", 1), first)
+        skip, given = self.start_at(rows), int(first is not None)
+        if given and max_new_tokens == 1:
+            return inputs["decoder_input_ids" if self.two_parts else "input_ids"][:, skip:]
         found = self.model.generate(
             **inputs,
-            max_new_tokens=max_new_tokens,
+            max_new_tokens=max_new_tokens - given,
             logits_processor=LogitsProcessorList(processors),
             **{"do_sample": False, **settings},
         )
-        skip = 1 if self.two_parts else batch["input_ids"].shape[1]
         return found[:, skip:]
 
-    @torch.inference_mode()
+    @torch.no_grad()
     def next_logits(self, rows: Sequence[Sequence[int]]) -> Tensor:
         """Logits of the token after each prompt, shape `(rows, vocabulary)`."""
-        batch = pad(rows, self.pad_id, left=True)
-        batch = {name: each.to(self.model.device) for name, each in batch.items()}
-        positions = (batch["attention_mask"].cumsum(-1) - 1).clamp(min=0)
-        output = self.model(**batch, position_ids=positions, use_cache=False, logits_to_keep=1)
-        return output.logits[:, -1]
+        return self._opened(self._batch(rows))[0]
 
     def start_at(self, rows: Sequence[Sequence[int]]) -> int:
         """Column of the first new token in what logits processors see."""
         return 1 if self.two_parts else max(map(len, rows))
 
-    def _prefilled(self, batch: dict[str, Tensor], copies: int, beams: int) -> dict[str, Any]:
-        """Prompts with their keys and values, all but those of the last token."""
-        ids, mask = batch["input_ids"], batch["attention_mask"]
-        cache = self.read(ids[:, :-1], mask[:, :-1]) if ids.shape[1] > 1 else None
-        if cache is not None:
-            cache.batch_repeat_interleave(copies * beams)
-        found = {
-            "input_ids": ids.repeat_interleave(copies, 0),
-            "attention_mask": mask.repeat_interleave(copies, 0),
+    def _batch(self, rows: Sequence[Sequence[int]]) -> dict[str, Tensor]:
+        batch = pad(rows, self.pad_id, left=not self.two_parts)
+        return {name: each.to(self.model.device) for name, each in batch.items()}
+
+    def _inputs(
+        self, batch: dict[str, Tensor], copies: int, beams: int, first: Callable | None
+    ) -> dict[str, Any]:
+        """What transformers' generate() continues: prompts that are read already."""
+        inputs = {name: each.repeat_interleave(copies, 0) for name, each in batch.items()}
+        if first is None:
+            state = self._encoded(batch) if self.two_parts else self._prefix(batch)
+        else:
+            logits, state = self._opened(batch)
+            opened = first(logits).reshape(-1, 1).to(logits.device)  # (rows * copies, 1)
+            inputs |= self._continued(inputs, opened)
+        if self.two_parts:  # generate() repeats it for its beams itself
+            for name, value in state.items():
+                if isinstance(value, Tensor):
+                    state[name] = value.repeat_interleave(copies, 0)
+            return {**inputs, "encoder_outputs": state}
+        if state is None:
+            return inputs
+        state.batch_repeat_interleave(copies * beams)
+        return {**inputs, "past_key_values": state}
+
+    def _continued(self, inputs: dict[str, Tensor], opened: Tensor) -> dict[str, Tensor]:
+        """Prompts, or the decoder's, with one more token."""
+        if self.two_parts:
+            return {"decoder_input_ids": torch.cat([self._start(len(opened)), opened], 1)}
+        ids, mask = inputs["input_ids"], inputs["attention_mask"]
+        return {
+            "input_ids": torch.cat([ids, opened], 1),
+            "attention_mask": torch.cat([mask, torch.ones_like(opened)], 1),
         }
-        return found if cache is None else {**found, "past_key_values": cache}
+
+    def _prefix(self, batch: dict[str, Tensor]) -> Any:
+        """Keys and values of all but the last token, which generate() reads itself."""
+        ids, mask = batch["input_ids"][:, :-1], batch["attention_mask"][:, :-1]
+        return self.read(ids, mask) if ids.shape[1] else None
 
     def read(self, ids: Tensor, mask: Tensor) -> Any:
         """Keys and values of prompts."""
-        backbone = _backbone(self.model)
-        positions = (mask.cumsum(-1) - 1).clamp(min=0)
-        given = {"input_ids": ids, "attention_mask": mask, "position_ids": positions}
-        return backbone(**given, use_cache=True).past_key_values
+        given = {"input_ids": ids, "attention_mask": mask, "position_ids": _positions(mask)}
+        return _backbone(self.model)(**given, use_cache=True).past_key_values
 
-    def _encoded(self, batch: dict[str, Tensor], copies: int, beams: int) -> dict[str, Any]:
-        """Prompts as the encoder read them; generate() copies them for its beams itself."""
-        encoded = self.model.get_encoder()(**batch, return_dict=True)
-        for name, value in encoded.items():
-            if isinstance(value, Tensor):
-                encoded[name] = value.repeat_interleave(copies, 0)
-        mask = batch["attention_mask"].repeat_interleave(copies, 0)
-        # The ids themselves are for models that point back at them.
-        ids = batch["input_ids"].repeat_interleave(copies, 0)
-        return {"encoder_outputs": encoded, "attention_mask": mask, "input_ids": ids}
+    def _encoded(self, batch: dict[str, Tensor]) -> Any:
+        """Prompts as the encoder reads them."""
+        return self.model.get_encoder()(**batch, return_dict=True)
+
+    def _opened(self, batch: dict[str, Tensor]) -> tuple[Tensor, Any]:
+        """Logits of the first new token, and the state after the whole prompt."""
+        if self.two_parts:
+            state = self._encoded(batch)
+            start = self._start(len(batch["input_ids"]))
+            output = self.model(
+                encoder_outputs=state,
+                attention_mask=batch["attention_mask"],
+                decoder_input_ids=start,
+            )
+            return output.logits[:, -1], state
+        positions = _positions(batch["attention_mask"])
+        output = self.model(**batch, position_ids=positions, use_cache=True, logits_to_keep=1)
+        return output.logits[:, -1], output.past_key_values
+
+    def _start(self, rows: int) -> Tensor:
+        """What the decoder begins with, shape `(rows, 1)`."""
+        found = self.model.generation_config.decoder_start_token_id
+        return torch.full((rows, 1), found, device=self.model.device)
 
 
 def load_generator(
@@ -183,9 +231,12 @@ def load_generator(
     """
     path = smollm2_path() if str(name) == "smollm2" else Path(name)
     model, tokenizer = _loaded(path, str(name), adapter, options)
-    told = _settings(path)
-    if chat_template is None and "prompts" in told and not system_prompt:
-        format = PromptFormat(**told["prompts"])
+    places = [Path(adapter)] if adapter else []
+    places += [path, Path(_base_of(path))] if _is_adapter(path) else [path]
+    told = next(filter(None, map(_settings, places)), {})
+    if chat_template is None and "prompts" in told:
+        format = told["prompts"]
+        format = replace(format, system_prompt=system_prompt or format.system_prompt)
     else:
         format = prompt_format(tokenizer, chat_template or "auto", system_prompt)
     if not tokenizer.eos_token and format.style == "turns":
@@ -201,10 +252,6 @@ def load_generator(
 
 def save_generator(generator: Generator, folder: Path | str) -> Path:
     """Write a generator with its tokenizer and the way it reads."""
-    from dataclasses import asdict
-
-    from dialeval.dialogues import whole_file
-
     folder = Path(folder)
     generator.model.save_pretrained(folder)
     generator.tokenizer.save_pretrained(folder)
@@ -219,27 +266,39 @@ def _loaded(
     path: Path, name: str, adapter: str | None, options: dict[str, Any]
 ) -> tuple[PreTrainedModel, Any]:
     try:
+        where = str(path) if path.is_dir() else name
         if path.suffix == ".gguf":
             where, options = str(path.parent), {**options, "gguf_file": path.name}
-        else:
-            where = str(path) if path.is_dir() else name
-        if (path / "adapter_config.json").is_file():
-            where, adapter = _base_of(path), str(path)
+        where = _base_of(path) if _is_adapter(path) else where
         model = _model(where, options)
-        tokenizer = AutoTokenizer.from_pretrained(where, **_tokenizer_options(options))
-    except (OSError, ValueError, ImportError) as error:
-        if isinstance(error, BadInput):
-            raise
+        for each in (str(path) if _is_adapter(path) else None, adapter):
+            model = _adapted(model, each) if each else model
+        own = (path / "tokenizer_config.json").is_file()  # an adapter may bring one
+        tokenizer_at = str(path) if own else where
+        tokenizer = AutoTokenizer.from_pretrained(tokenizer_at, **_tokenizer_options(options))
+    except BadInput:
+        raise
+    except (OSError, ValueError, ImportError, SafetensorError) as error:
         raise BadInput(
-            f"the generator cannot be loaded: {error}",
+            f"the generator cannot be loaded: {_first_line(error)}",
             name,
             remedy="Give a folder, a .gguf file, smollm2, or a name on the Hub (and a network).",
-        ) from None
-    if adapter:
-        from peft import PeftModel
-
-        model = PeftModel.from_pretrained(model, adapter).merge_and_unload()
+        ) from error
     return model, tokenizer
+
+
+def _adapted(model: PreTrainedModel, adapter: str) -> PreTrainedModel:
+    """The model with an adapter merged into it."""
+    from peft import PeftModel
+
+    try:
+        return PeftModel.from_pretrained(model, adapter).merge_and_unload()
+    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
+        raise BadInput(
+            f"the adapter cannot be loaded: {_first_line(error)}",
+            adapter,
+            remedy="Give the folder of a LoRA adapter that was trained on this model.",
+        ) from error
 
 
 def _model(where: str, options: dict[str, Any]) -> PreTrainedModel:
@@ -256,7 +315,12 @@ def _tokenizer_options(options: dict[str, Any]) -> dict[str, Any]:
     return {key: options[key] for key in known if key in options}
 
 
+def _is_adapter(path: Path) -> bool:
+    return (path / "adapter_config.json").is_file()
+
+
 def _base_of(path: Path) -> str:
+    """The folder or name of what an adapter adapts."""
     if (path / "base").is_dir():
         return str(path / "base")
     found = json.loads((path / "adapter_config.json").read_text("utf-8"))
@@ -268,8 +332,16 @@ def _base_of(path: Path) -> str:
 
 
 def _settings(path: Path) -> dict[str, Any]:
+    """What a generator that was saved here remembers."""
     file = path / SETTINGS
-    return json.loads(file.read_text("utf-8")) if path.is_dir() and file.is_file() else {}
+    if not file.is_file():
+        return {}
+    try:
+        found = json.loads(file.read_text("utf-8"))
+        return {**found, "prompts": PromptFormat(**found["prompts"])}
+    except (ValueError, TypeError, KeyError) as error:
+        remedy = "Save the generator again, or delete this file and name a --chat-template."
+        raise BadInput(f"these settings cannot be read: {error}.", file, remedy=remedy) from None
 
 
 def _short(name: Path | str) -> str:
@@ -281,3 +353,13 @@ def _backbone(model: PreTrainedModel) -> torch.nn.Module:
     """The model without its language-model head."""
     inner = model.get_base_model() if hasattr(model, "get_base_model") else model
     return getattr(inner, inner.base_model_prefix, inner)
+
+
+def _positions(mask: Tensor) -> Tensor:
+    """Places of tokens that stand behind their padding, `(rows, time)`."""
+    return (mask.cumsum(-1) - 1).clamp(min=0)
+
+
+def _first_line(error: Exception) -> str:
+    """What an error says, without the advice that libraries add to it."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -8,7 +8,7 @@ from typing import Any
 from tqdm.auto import tqdm
 
 from dialeval.dialogues import BadInput, Passage
-from dialeval.dialogues.types import text_hash
+from dialeval.dialogues.types import text_hash, text_key
 from dialeval.models.batching import token_batches
 from dialeval.models.weights import fingerprint
 from dialeval.responders.base import HYPOTHESIS, answer
@@ -68,14 +68,14 @@ class GeneratorResponder:
         self.language_model = language_model
         self.progress = progress
         self.counts: Counter[str] = Counter()
-        room = generator.longest
-        if room is not None and room <= max_new_tokens:
+        room = generator.room(max_new_tokens)
+        if room is not None and room < 1:
             raise BadInput(
-                f"{self.name} reads and writes {room} tokens in all, and {max_new_tokens} are "
-                "asked of it.",
+                f"{self.name} reads and writes {generator.positions} tokens in all, and "
+                f"{max_new_tokens} are asked of it.",
                 remedy="Lower --max-new-tokens.",
             )
-        self.prompts = generator.prompts.limited(room and room - max_new_tokens)
+        self.prompts = generator.prompts.limited(room)
         if not generator.end_ids:
             logger.warning(
                 "%s has no end token: every reply runs to %d tokens and is marked as cut. Give its "
@@ -86,10 +86,12 @@ class GeneratorResponder:
     def signature(self) -> str:
         """How its answers are made."""
         if not hasattr(self, "_fingerprint"):
-            models = (self.generator, self.backward, self.language_model)
+            models = [self.generator, self.backward, self.language_model]
             self._fingerprint = "+".join(fingerprint(m.model)[:8] for m in models if m)
+            self._tokens = text_key(_reading(m) if m else "" for m in models)[:8]
         dtype = str(self.generator.model.dtype).removeprefix("torch.")
         parts = [f"gen:{self.name}@{self._fingerprint}", self.prompts.signature]
+        parts += [f"tokens:{self._tokens}"]
         parts += [f"decoding:{self.decoding!r}", f"n:{self.n}", f"new:{self.max_new_tokens}"]
         return "|".join([*parts, f"seed:{self.seed}", dtype])
 
@@ -100,7 +102,8 @@ class GeneratorResponder:
             window = passages[first : first + _WINDOW]
             prompts = self.prompts(self.generator.tokenizer, window)
             self._count_prompts(prompts)
-            sizes = [(len(prompt.ids) + self.max_new_tokens) * self.n for prompt in prompts]
+            copies = max(self.n, getattr(self.decoding, "beams", 1))
+            sizes = [(len(prompt.ids) + self.max_new_tokens) * copies for prompt in prompts]
             for batch in token_batches(sizes, self.max_tokens):
                 some = [window[row] for row in batch]
                 answers = self._answers([prompts[row] for row in batch], some)
@@ -125,7 +128,7 @@ class GeneratorResponder:
         )
         rows = ended(self.decoding(task), self.generator)
         special = set(self.generator.tokenizer.all_special_ids) - set(self.generator.end_ids)
-        special.discard(self.generator.pad_id)
+        special -= {self.generator.pad_id, self.generator.tokenizer.unk_token_id}
         texts = self.generator.tokenizer.batch_decode(
             [ids for ids, _ in rows], skip_special_tokens=True
         )
@@ -173,6 +176,14 @@ class GeneratorResponder:
         """The same for a context wherever it stands."""
         turns = [f"{turn.speaker}\x1e{turn.text}" for turn in passage.context]
         return text_hash([str(self.seed), *turns])
+
+
+def _reading(generator: Generator) -> str:
+    """A hash of what else moves replies: tokens, how contexts are read, and what ends a reply."""
+    tokenizer = generator.tokenizer
+    tokens = (f"{token}\x1e{number}" for token, number in sorted(tokenizer.get_vocab().items()))
+    told = [generator.prompts.signature, str(tokenizer.chat_template), str(generator.end_ids)]
+    return text_key([*told, str(generator.model.dtype), *tokens])
 
 
 REMEDIES = {

@@ -1,6 +1,5 @@
 """A context as the row of tokens that a language model continues."""
 
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,8 +8,6 @@ from typing import Any
 from dialeval.dialogues import BadInput, Passage, Turn
 from dialeval.dialogues.encoding import chat_messages
 from dialeval.dialogues.types import text_key
-
-logger = logging.getLogger(__name__)
 
 STYLES = ("turns", "chat", "none")
 
@@ -58,6 +55,8 @@ class PromptFormat:
                 "a system prompt needs a chat template, and this model is not given one.",
                 remedy="Leave out --system-prompt, or pass --chat-template FILE.",
             )
+        if self.max_length is not None and self.max_length < 1:
+            raise BadInput(f"a prompt has 1 token or more, but got max_length={self.max_length}.")
 
     @property
     def signature(self) -> str:
@@ -65,6 +64,7 @@ class PromptFormat:
         parts = [f"prompt:{self.style}"]
         parts += [f"template:{text_key([self.template])[:8]}"] if self.template else []
         parts += [f"system:{text_key([self.system_prompt])[:8]}"] if self.system_prompt else []
+        parts += ["start"] if self.start else []
         parts += [f"max:{self.max_length}"] if self.max_length else []
         return "|".join(parts)
 
@@ -103,7 +103,8 @@ class PromptFormat:
         return Prompt([*start, *row], len(turns) - len(kept), lost)
 
     def _chat(self, tokenizer: Any, passage: Passage) -> Prompt:
-        turns = list(passage.context)
+        # A template wants a message: who has said nothing yet says nothing.
+        turns = list(passage.context) or [Turn("user", "")]
         whole = ids = self._rendered(tokenizer, turns)
         dropped = 0
         while self.max_length is not None and len(ids) > self.max_length and len(turns) > 1:
@@ -111,8 +112,17 @@ class PromptFormat:
             dropped += 1
             ids = self._rendered(tokenizer, turns)
         if self.max_length is not None and len(ids) > self.max_length:
-            ids = ids[-self.max_length :]  # the last turn alone does not fit: keep its end
-        return Prompt(ids, dropped, len(whole) - len(ids))
+            ids = self._shortened(tokenizer, turns[0], ids)
+        return Prompt(ids, dropped, max(0, len(whole) - len(ids)))
+
+    def _shortened(self, tokenizer: Any, turn: Turn, ids: list[int]) -> list[int]:
+        """A turn that does not fit alone without its beginning, inside a template that is whole."""
+        words = tokenizer(turn.text, add_special_tokens=False)["input_ids"]
+        while words and len(ids) > self.max_length:
+            words = words[len(ids) - self.max_length :]
+            text = tokenizer.decode(words, skip_special_tokens=False)
+            ids = self._rendered(tokenizer, [replace(turn, text=text)])
+        return ids[-self.max_length :]  # where not even the template fits
 
     def _rendered(self, tokenizer: Any, turns: Sequence[Turn]) -> list[int]:
         told = [{"role": "system", "content": self.system_prompt}] if self.system_prompt else []
@@ -129,10 +139,12 @@ class PromptFormat:
                 f"the chat template fails: {error}",
                 remedy="Try another one with --chat-template FILE, or none.",
             ) from None
-        return tokenizer(text, add_special_tokens=False)["input_ids"]
+        return tokenizer(text, add_special_tokens=False)["input_ids"] or _first(tokenizer)
 
 
-def prompt_format(tokenizer: Any, template: str = "auto", system: str | None = None, **options):
+def prompt_format(
+    tokenizer: Any, template: str = "auto", system: str | None = None, **options: Any
+) -> PromptFormat:
     """The format that suits a tokenizer.
 
     Args:
@@ -150,6 +162,8 @@ def prompt_format(tokenizer: Any, template: str = "auto", system: str | None = N
         remedy = "Give auto, none, or the name of a Jinja file."
         raise BadInput("there is no such chat template.", path, remedy=remedy)
     text = path.read_text(encoding="utf-8")
+    if not text.strip():
+        raise BadInput("this chat template is empty.", path, remedy="Give another one, or none.")
     return PromptFormat("chat", text, system, **options)
 
 
@@ -157,7 +171,7 @@ def _token(tokenizer: Any, name: str) -> list[int]:
     found = getattr(tokenizer, f"{name}_token_id", None)
     if found is None:
         raise BadInput(
-            f"turns are told apart by the tokenizer's {name} token, and it has none.",
+            f"prompts of this style need the tokenizer's {name} token, and it has none.",
             remedy="Use a chat template, or give the tokenizer one.",
         )
     return [found]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,10 @@ class GeneratorConfig:
         metadata={"help": "none, or tf-idf: dull responses count less (Li et al., 2017)."},
     )
     weight_cap: float = field(default=3.0, metadata={"help": "L of the tf-idf weights."})
+    average_over: str = field(
+        default="tokens",
+        metadata={"help": "tokens, or responses (as in Li et al.'s code): what a loss is of."},
+    )
     loss_on: str = field(
         default="response",
         metadata={"help": "response, or all: a causal model also learns to write the context."},
@@ -66,8 +71,11 @@ class GeneratorConfig:
     def __post_init__(self):
         check_choices(
             self, optimizer=OPTIMIZERS, schedule=SCHEDULES, weighting=("none", "tf-idf"),
-            loss_on=("response", "all"),
+            average_over=("tokens", "responses"), loss_on=("response", "all"),
         )  # fmt: skip
+        for name in ("epochs", "batch_size", "checkpoint_every", "weight_cap"):
+            if not getattr(self, name) >= 1:
+                raise BadInput(f"`{name}` is 1 or more, but got {getattr(self, name)}.")
 
 
 class GeneratorTrainer:
@@ -94,10 +102,12 @@ class GeneratorTrainer:
         self.config = config or GeneratorConfig()
         self.accelerator = accelerator or Accelerator()
         self.examples = Examples(generator, passages, self.config.loss_on == "all")
+        self._check_shares()
         self.weights = None
         if self.config.weighting == "tf-idf":
             self.weights = TfIdfWeights(_responses(passages), self.config.weight_cap)
-            self.scores = np.array([self.weights.score(each) for each in _responses(passages)])
+            scores = map(self.weights.score, _responses(passages))
+            self.scores = np.fromiter(scores, float, len(passages))
         self.trainable = [each for each in generator.model.parameters() if each.requires_grad]
         optimizer = optimizer_for(self.trainable, self.config)
         self.model, self.optimizer = self.accelerator.prepare(generator.model, optimizer)
@@ -120,21 +130,22 @@ class GeneratorTrainer:
         total = per_epoch * self.config.epochs
         total = min(total, self.config.max_steps) if self.config.max_steps > 0 else total
         step, waited = self.keeper.resume()
-        while step < total:
+        while step < total and waited <= self.config.patience:
             epoch, at = divmod(step, per_epoch)
+            end = min(total, (epoch + 1) * per_epoch)
             order = self.examples.batches(self.config.batch_size, [self.config.seed, epoch])
-            for rows in order[at : at + total - step]:
+            for rows in order[at : at + end - step]:
                 numbers = self._step(rows, step, total, epoch)
                 yield {"step": step, "epoch": epoch, "total": total, **numbers}
                 step += 1
-                if step % self.config.checkpoint_every == 0:
+                # The end of an epoch is saved with its validation, which a run that was stopped
+                # between the two would otherwise never make up for.
+                if step % self.config.checkpoint_every == 0 and step < end:
                     self.keeper.save(step, waited)
             numbers = self.validate(held_out)
             waited = 0 if self.keeper.keep_if_better(numbers["validation_loss"]) else waited + 1
             self.keeper.save(step, waited)
             yield {"step": step, "epoch": epoch, "total": total, **numbers}
-            if waited > self.config.patience:
-                break
         self.keeper.restore_best()
         self.plain.eval()
 
@@ -149,7 +160,7 @@ class GeneratorTrainer:
             losses, counts = self._losses(self.plain, examples, rows)
             sums += torch.stack([losses.double().sum(), counts.double().sum()])
         loss, count = self.accelerator.reduce(sums, "sum").tolist()
-        mean = loss / max(1, count)
+        mean = _finite(loss / max(1, count), "validation")
         return {"validation_loss": mean, "perplexity": float(np.exp(min(mean, 80)))}
 
     def _step(self, rows: np.ndarray, step: int, total: int, epoch: int) -> dict[str, float]:
@@ -162,20 +173,31 @@ class GeneratorTrainer:
         weights = self._weights(rows)  # over the whole batch, before processes share it
         losses, counts = self._losses(self.model, self.examples, rows[rank::ranks])
         share = weights[rank::ranks].to(losses)
-        # Tokens count alike over the whole batch; processes average their gradients.
-        everyone = self.accelerator.reduce(counts.sum().detach().clone(), "sum").clamp(min=1)
-        loss = (losses * share).sum() * ranks / everyone
-        self.accelerator.backward(loss)
+        loss = (losses * share).sum() / self._divisor(counts, rows)
+        told = _finite(self.accelerator.reduce(loss.detach().clone(), "sum").item(), f"step {step}")
+        self.accelerator.backward(loss * ranks)  # processes average their gradients
         norm = self.accelerator.clip_grad_norm_(self.trainable, self.config.max_grad_norm)
         self.optimizer.step()
         self.optimizer.zero_grad()
-        numbers = self.accelerator.reduce(loss.detach().clone(), "mean")
-        if not torch.isfinite(numbers):
+        return {"loss": told, "learning_rate": rate, "gradient_norm": float(norm)}
+
+    def _divisor(self, counts: Tensor, rows: np.ndarray) -> Tensor | int:
+        """What the summed loss of a batch is divided by, over all processes."""
+        if self.config.average_over == "responses":
+            return len(rows)
+        return self.accelerator.reduce(counts.sum(), "sum").clamp(min=1)
+
+    def _check_shares(self) -> None:
+        """Refuse batches that leave a process without a passage."""
+        size, ranks = (
+            min(self.config.batch_size, len(self.examples)),
+            self.accelerator.num_processes,
+        )
+        if size < ranks:
             raise BadInput(
-                f"the loss is not a number at step {step}.",
-                remedy="Train with a smaller learning rate.",
+                f"{ranks} processes cannot share batches of {size} passage(s).",
+                remedy="Raise --batch_size, give more dialogues, or start fewer processes.",
             )
-        return {"loss": numbers.item(), "learning_rate": rate, "gradient_norm": float(norm)}
 
     def _weights(self, rows: np.ndarray) -> Tensor:
         if self.weights is None:
@@ -212,8 +234,9 @@ class Ragged:
 
     def add(self, rows: Sequence[Sequence[int]]) -> None:
         """Append rows."""
-        self._parts.append(np.fromiter((token for row in rows for token in row), dtype=np.int32))
-        self.sizes = np.concatenate([self.sizes, np.array([len(row) for row in rows], dtype=int)])
+        self._parts.append(np.fromiter(chain.from_iterable(rows), dtype=np.int32))
+        sizes = np.fromiter(map(len, rows), dtype=np.int64)
+        self.sizes = np.concatenate([self.sizes, sizes])
         self._ends = None
 
     def __getitem__(self, row: int) -> list[int]:
@@ -229,7 +252,7 @@ class Examples:
 
     def __init__(self, generator: Generator, passages: Passages, whole: bool = False):
         self.two_parts, self.pad_id = generator.two_parts, generator.pad_id
-        self.start_id = generator.model.config.decoder_start_token_id if self.two_parts else None
+        self.start_id = generator.model.generation_config.decoder_start_token_id
         self.whole = whole and not self.two_parts
         self.prompts, self.responses = Ragged(), Ragged()
         for window in chunks(iterate(passages), BATCH):
@@ -246,13 +269,14 @@ class Examples:
     def batches(self, size: int, seed: list[int]) -> list[np.ndarray]:
         """Batches of like length, in random order, all of one size."""
         rng = np.random.default_rng(seed)
-        order = rng.permutation(len(self))
-        size = min(size, len(order))
+        size = min(size, len(self))
+        # What does not fill a batch is left out before sorting, else it were always the longest.
+        order = rng.permutation(len(self))[: len(self) // size * size]
         found = []
         for start in range(0, len(order), size * _BUCKET):
             bucket = order[start : start + size * _BUCKET]
             bucket = bucket[np.argsort(self.sizes[bucket], kind="stable")]
-            found += [bucket[at : at + size] for at in range(0, len(bucket) - size + 1, size)]
+            found += [bucket[at : at + size] for at in range(0, len(bucket), size)]
         return [found[at] for at in rng.permutation(len(found))]
 
     def tensors(self, rows: Sequence[int]) -> tuple[dict[str, Tensor], Tensor]:
@@ -278,15 +302,26 @@ def _responses(passages: Passages) -> Iterator[str]:
         yield from batch["response"].to_pylist()
 
 
+def _finite(loss: float, where: str) -> float:
+    """The loss itself, if it is a number."""
+    if not np.isfinite(loss):
+        remedy = "Train with a smaller learning rate."
+        raise BadInput(f"the loss is not a number at {where}.", remedy=remedy)
+    return loss
+
+
 def encoded(
     generator: Generator, passages: Sequence[Passage]
 ) -> tuple[list[list[int]], list[list[int]]]:
     """Prompts and responses with their end token, cut to what the model can read."""
-    room = generator.longest
+    tokenizer, form, room = generator.tokenizer, generator.prompts, generator.longest
     texts = [passage.response.strip() for passage in passages]
-    rows = generator.tokenizer(texts, add_special_tokens=False)["input_ids"]
-    end = generator.end_ids[-1:]
-    most = None if room is None else room // 2
-    responses = [[*row, *end][:most] for row in rows]
-    form = generator.prompts.limited(None if room is None else room - max(map(len, responses)))
-    return [prompt.ids for prompt in form(generator.tokenizer, passages)], responses
+    most = form.max_length if room is None else room // 2  # each side of two parts has its own room
+    rows = tokenizer(texts, add_special_tokens=False)["input_ids"]
+    responses = [[*row, *generator.end_ids[-1:]][:most] for row in rows]
+    prompts = [prompt.ids for prompt in form.limited(room)(tokenizer, passages)]
+    for at, (prompt, response) in enumerate(zip(prompts, responses, strict=True)):
+        if room is not None and len(prompt) + len(response) > room:  # whatever stands beside it
+            cut = form.limited(room - len(response))(tokenizer, passages[at : at + 1])
+            prompts[at] = cut[0].ids
+    return prompts, responses

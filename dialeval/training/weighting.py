@@ -13,10 +13,11 @@ from dialeval.dialogues.tokens import tokens
 class TfIdfWeights:
     """Weights of the responses of a batch by their tf-idf (Li et al., 2017, footnote 6).
 
-    Each response is a document, stop words are left out. A response scores the mean of
-    `tf * log(N / df)` over its words; scores above `cap` times the smallest positive one of the
-    batch are cut to that, and weights are scores scaled to a mean of one. A response without
-    content words, which the paper does not speak of, gets the smallest positive score.
+    Each response is a document, stop words are left out, also shortened ones ("it's", "don't"). A
+    response scores the mean of `tf * log(N / df)` over its words; scores above `cap` times the
+    smallest positive one of the batch are cut to that, and weights are scores scaled to a mean of
+    one. A response without content words, which the paper does not speak of, gets the smallest
+    positive score.
 
     Args:
         responses (`Iterable[str]`):
@@ -66,7 +67,13 @@ class TfIdfWeights:
 
     def _content(self, response: str) -> list[str]:
         found = (word.lower() for word in tokens(response))
-        return [word for word in found if word[0].isalnum() and word not in self.stop_words]
+        return [word for word in found if word[0].isalnum() and not self._is_stop(word)]
+
+    def _is_stop(self, word: str) -> bool:
+        head, mark, tail = word.replace("’", "'").partition("'")
+        if mark and head.endswith("n") and tail == "t":
+            return "not" in self.stop_words
+        return head in self.stop_words or word in self.stop_words
 
     def _idf(self, word: str) -> float:
-        return math.log(self.documents / max(1, self.frequency[word]))
+        return math.log(max(1, self.documents) / max(1, self.frequency[word]))

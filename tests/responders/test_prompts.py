@@ -1,0 +1,214 @@
+"""Prompts: which tokens a generator reads, and what is left out when they are too many."""
+
+import pytest
+
+from dialeval.dialogues import BadInput, Turn
+from dialeval.models.tokenizers import word_tokenizer
+from dialeval.responders.prompts import Prompt, PromptFormat, prompt_format
+
+TEMPLATE = (
+    "{% for m in messages %}<{{ m.role }}> {{ m.content }} {% endfor %}"
+    "{% if add_generation_prompt %}<assistant>{% endif %}"
+)
+REFUSING = "{{ raise_exception('no system please') }}"
+MARKS = "<user> <assistant> <system>"
+LETTERS = " ".join("abcdefghij")
+
+
+@pytest.fixture
+def tokenizer():
+    return word_tokenizer([MARKS, LETTERS])
+
+
+def words(tokenizer, prompt: Prompt) -> str:
+    return " ".join(tokenizer.convert_ids_to_tokens(prompt.ids))
+
+
+# Turn after turn
+
+
+def test_every_turn_ends_with_the_end_token(tokenizer, asked):
+    found = PromptFormat()(tokenizer, [asked("a b", " c "), asked("d")])
+    assert [words(tokenizer, each) for each in found] == ["a b </s> c </s>", "d </s>"]
+    assert [(each.turns_cut, each.tokens_cut) for each in found] == [(0, 0), (0, 0)]
+
+
+def test_a_prompt_may_begin_with_the_start_token(tokenizer, asked):
+    found = PromptFormat(start=True)(tokenizer, [asked("a"), asked()])
+    assert [words(tokenizer, each) for each in found] == ["<s> a </s>", "<s>"]
+
+
+def test_an_empty_context_is_the_end_of_nothing(tokenizer, asked):
+    for passages in ([asked()], [asked(), asked("a")]):
+        assert words(tokenizer, PromptFormat()(tokenizer, passages)[0]) == "</s>"
+    assert words(tokenizer, PromptFormat()(tokenizer, [asked("")])[0]) == "</s>"
+    assert PromptFormat()(tokenizer, []) == []
+
+
+@pytest.mark.parametrize(
+    "most, expected, turns_cut, tokens_cut",
+    [
+        (9, "a b c </s> d e </s> f </s>", 0, 0),
+        (8, "d e </s> f </s>", 1, 4),
+        (5, "d e </s> f </s>", 1, 4),
+        (4, "f </s>", 2, 7),
+        (2, "f </s>", 2, 7),
+        (1, "</s>", 2, 8),
+    ],
+)
+def test_the_oldest_turns_give_way_whole(tokenizer, asked, most, expected, turns_cut, tokens_cut):
+    found = PromptFormat(max_length=most)(tokenizer, [asked("a b c", "d e", "f")])[0]
+    assert words(tokenizer, found) == expected
+    assert (found.turns_cut, found.tokens_cut) == (turns_cut, tokens_cut)
+
+
+def test_the_last_turn_loses_its_beginning_when_it_is_too_long_alone(tokenizer, asked):
+    found = PromptFormat(max_length=4)(tokenizer, [asked("a", "b c d e f")])[0]
+    assert words(tokenizer, found) == "d e f </s>"
+    assert (found.turns_cut, found.tokens_cut) == (1, 4)
+
+
+def test_the_start_token_counts_and_is_never_cut(tokenizer, asked):
+    passages = [asked("a b", "c d")]
+    for most, expected in [(7, "a b </s> c d </s>"), (6, "c d </s>"), (3, "d </s>"), (1, "")]:
+        found = PromptFormat(start=True, max_length=most)(tokenizer, passages)[0]
+        assert words(tokenizer, found) == f"<s> {expected}".strip()
+        assert found.tokens_cut == 6 - (len(found.ids) - 1)
+
+
+def test_a_limit_is_only_ever_lowered():
+    assert PromptFormat(max_length=9).limited(5).max_length == 5
+    assert PromptFormat(max_length=5).limited(9).max_length == 5
+    assert PromptFormat().limited(9).max_length == 9
+    assert PromptFormat(max_length=5).limited(None).max_length == 5
+
+
+def test_a_model_of_responses_alone_reads_no_context(tokenizer, asked):
+    for format in (PromptFormat("none"), PromptFormat("none", start=True)):
+        found = format(tokenizer, [asked("a b", "c"), asked()])
+        assert found == [Prompt([tokenizer.bos_token_id])] * 2
+    tokenizer.bos_token = None
+    assert PromptFormat("none")(tokenizer, [asked("a")]) == [Prompt([tokenizer.eos_token_id])]
+
+
+def test_a_token_that_is_missing_is_named(tokenizer, asked):
+    tokenizer.bos_token = None
+    with pytest.raises(BadInput, match="need the tokenizer's bos token, and it has none. Use a"):
+        PromptFormat(start=True)(tokenizer, [asked("a")])
+    tokenizer.eos_token = None
+    with pytest.raises(BadInput, match="need the tokenizer's eos token"):
+        PromptFormat()(tokenizer, [asked("a")])
+
+
+# Chat
+
+
+@pytest.fixture
+def chat() -> PromptFormat:
+    return PromptFormat("chat", TEMPLATE)
+
+
+def test_a_chat_template_gets_roles_that_alternate_back_from_the_user(tokenizer, asked, chat):
+    found = chat(tokenizer, [asked("a", "b c", "d"), asked("a", "b")])
+    assert [words(tokenizer, each) for each in found] == [
+        "<user> a <assistant> b c <user> d <assistant>",
+        "<assistant> a <user> b <assistant>",
+    ]
+
+
+def test_a_system_prompt_comes_first_and_stays(tokenizer, asked):
+    format = PromptFormat("chat", TEMPLATE, "j j", max_length=9)
+    found = format(tokenizer, [asked("a", "b c", "d e")])[0]
+    assert words(tokenizer, found) == "<system> j j <user> d e <assistant>"
+    assert (found.turns_cut, found.tokens_cut) == (2, 5)
+
+
+def test_a_chat_turn_that_is_too_long_loses_its_beginning_and_not_its_role(tokenizer, asked):
+    format = PromptFormat("chat", TEMPLATE, "j", max_length=6)
+    found = format(tokenizer, [asked("i", "a b c d e f g")])[0]
+    assert words(tokenizer, found) == "<system> j <user> f g <assistant>"
+    assert (found.turns_cut, found.tokens_cut) == (1, 7)
+    for most, expected in [(4, "<system> j <user> <assistant>"), (2, "<user> <assistant>")]:
+        found = PromptFormat("chat", TEMPLATE, "j", max_length=most)(tokenizer, [asked("a b c")])[0]
+        assert words(tokenizer, found) == expected
+
+
+def test_an_empty_context_in_a_chat_is_a_user_who_says_nothing(tokenizer, asked, chat):
+    assert words(tokenizer, chat(tokenizer, [asked()])[0]) == "<user> <assistant>"
+
+
+def test_a_template_that_writes_nothing_still_gives_a_token(tokenizer, asked):
+    found = PromptFormat("chat", "{{ '' }}")(tokenizer, [asked("a")])
+    assert found == [Prompt([tokenizer.bos_token_id])]
+
+
+def test_a_turn_of_the_system_keeps_its_role(tokenizer, asked, chat):
+    passage = asked("b")
+    passage = type(passage)((Turn("system", "j"), *passage.context), "")
+    assert words(tokenizer, chat(tokenizer, [passage])[0]) == "<system> j <user> b <assistant>"
+
+
+@pytest.mark.parametrize("template", [REFUSING, "{% if %}", "{{ messages[7].content }}"])
+def test_a_template_that_fails_says_what_to_do(tokenizer, asked, template):
+    format = PromptFormat("chat", template, "j")
+    with pytest.raises(BadInput, match="the chat template fails: .*--chat-template FILE, or none"):
+        format(tokenizer, [asked("a")])
+
+
+# Which format suits
+
+
+def test_the_format_follows_the_tokenizer_unless_told_otherwise(tokenizer, write):
+    assert prompt_format(tokenizer) == PromptFormat("turns")
+    assert prompt_format(tokenizer, max_length=5) == PromptFormat("turns", max_length=5)
+    tokenizer.chat_template = TEMPLATE
+    assert prompt_format(tokenizer) == PromptFormat("chat")
+    assert prompt_format(tokenizer, system="j") == PromptFormat("chat", system_prompt="j")
+    assert prompt_format(tokenizer, "none") == PromptFormat("turns")
+    file = write("other.jinja", "{{ messages[0].content }}")
+    assert prompt_format(tokenizer, str(file)) == PromptFormat("chat", "{{ messages[0].content }}")
+
+
+def test_the_tokenizers_own_template_and_another_are_used(tokenizer, asked, write):
+    tokenizer.chat_template = TEMPLATE
+    found = prompt_format(tokenizer)(tokenizer, [asked("a")])[0]
+    assert words(tokenizer, found) == "<user> a <assistant>"
+    file = write("other.jinja", "{{ messages[0].content }} <system>")
+    found = prompt_format(tokenizer, str(file))(tokenizer, [asked("a")])[0]
+    assert words(tokenizer, found) == "a <system>"
+
+
+def test_a_system_prompt_without_a_chat_template_is_refused(tokenizer):
+    for template in ("auto", "none"):
+        with pytest.raises(BadInput, match="a system prompt needs a chat template.*--chat-templ"):
+            prompt_format(tokenizer, template, "Be kind.")
+
+
+def test_unknown_templates_and_styles_are_refused(tokenizer, write):
+    with pytest.raises(BadInput, match="nowhere.jinja: there is no such chat template. Give auto"):
+        prompt_format(tokenizer, "nowhere.jinja")
+    with pytest.raises(BadInput, match="this chat template is empty"):
+        prompt_format(tokenizer, str(write("empty.jinja", " \n")))
+    with pytest.raises(BadInput, match="Unknown style of prompts 'poem'. Choose turns, chat, none"):
+        PromptFormat("poem")
+    with pytest.raises(BadInput, match="1 token or more, but got max_length=0"):
+        PromptFormat(max_length=0)
+
+
+def test_signatures_tell_formats_apart_and_hide_long_texts():
+    formats = [
+        PromptFormat(),
+        PromptFormat(start=True),
+        PromptFormat(max_length=5),
+        PromptFormat("none"),
+        PromptFormat("chat"),
+        PromptFormat("chat", TEMPLATE),
+        PromptFormat("chat", TEMPLATE + " "),
+        PromptFormat("chat", system_prompt="Be kind."),
+        PromptFormat("chat", system_prompt="Be rude."),
+        PromptFormat("chat", TEMPLATE, "Be rude."),
+    ]
+    signatures = [each.signature for each in formats]
+    assert len(set(signatures)) == len(formats)
+    assert signatures[0] == "prompt:turns" and "Be" not in "".join(signatures)
+    assert all("{" not in each and len(each) < 60 for each in signatures)
