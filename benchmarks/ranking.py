@@ -30,7 +30,9 @@ def make(contexts: int, responses: int, seed: int = 0) -> tuple[NeuralScorer, li
     shape = {"n_embd": 256, "n_layer": 6, "n_head": 8, "n_positions": 256}
     torch.manual_seed(0)
     config = TransformerDiscriminatorConfig(
-        GPT2Config(vocab_size=len(tokenizer), **shape), pooling="last", causal=True
+        GPT2Config(vocab_size=len(tokenizer), bos_token_id=2, eos_token_id=3, **shape),
+        pooling="last",
+        causal=True,
     )
     form = InputFormat("plain", turn_end="eos")
     scorer = NeuralScorer(TransformerDiscriminator(config), tokenizer, form, device="cpu")

@@ -7,12 +7,18 @@ import typer
 from dialeval.commands.console import out, say
 
 DEFAULTS = {
+    "vocab_size": 3_000,
+    "hidden_size": 192,
+    "layers": 3,
+    "positions": 96,
+    "context_turns": 1,
     "loss_on": "all",
-    "max_passages": 60_000,
-    "batch_size": 32,
-    "epochs": 2,
+    "max_passages": 56_000,
+    "max_eval_passages": 500,
+    "batch_size": 16,
+    "epochs": 1,
     "learning_rate": 2e-3,
-    "warmup_steps": 50,
+    "warmup_steps": 100,
     "max_grad_norm": 1.0,
 }
 """Settings of recipes/configs/generator_default.yaml, which is not in the wheel."""

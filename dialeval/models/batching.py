@@ -25,6 +25,25 @@ def token_batches(lengths: Sequence[int], max_tokens: int) -> Iterator[np.ndarra
         start += size
 
 
+_BUCKET = 50  # batches that are sorted by length together
+
+
+def training_batches(sizes: np.ndarray, size: int, seed: Sequence[int]) -> list[np.ndarray]:
+    """Row numbers in batches of like length, in random order, all of one size.
+
+    What does not fill a batch is left out before sorting, else it were always the longest.
+    """
+    rng = np.random.default_rng(seed)
+    size = min(size, len(sizes))
+    order = rng.permutation(len(sizes))[: len(sizes) // size * size]
+    found = []
+    for start in range(0, len(order), size * _BUCKET):
+        bucket = order[start : start + size * _BUCKET]
+        bucket = bucket[np.argsort(sizes[bucket], kind="stable")]
+        found += [bucket[at : at + size] for at in range(0, len(bucket), size)]
+    return [found[at] for at in rng.permutation(len(found))]
+
+
 def pad(rows: Sequence[Sequence[int]], pad_id: int, left: bool = False) -> dict[str, Tensor]:
     """Rows of token ids as one tensor, padded on the right or the left, and its mask."""
     lengths = torch.tensor([len(row) for row in rows])

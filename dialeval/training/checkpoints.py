@@ -11,16 +11,28 @@ from safetensors.torch import load_file, save_file
 
 from dialeval.dialogues import BadInput
 
+_BEST = "best.safetensors"
 _FILES = ("model.safetensors", "optimizer.safetensors", "progress.json")
 
 
 def save_checkpoint(
-    folder: Path, model: torch.nn.Module, optimizer: torch.optim.Optimizer, progress: dict[str, Any]
+    folder: Path,
+    model: torch.nn.Module,
+    optimizer: torch.optim.Optimizer,
+    progress: dict[str, Any],
+    best: dict[str, torch.Tensor] | None = None,
 ) -> None:
-    """Replace a checkpoint in one step; the old one stays until the new one is complete."""
+    """Replace a checkpoint in one step; the old one stays until the new one is complete.
+
+    Args:
+        best (`dict[str, Tensor]`, *optional*):
+            The weights that validated best so far.
+    """
     partial, old = (folder.with_name(f".{folder.name}.{word}") for word in ("partial", "old"))
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
+    if best:
+        save_file(_contiguous(best), partial / _BEST)
     save_file(_contiguous(model.state_dict()), partial / _FILES[0])
     state = optimizer.state_dict()
     tensors, numbers = {}, {}
@@ -108,16 +120,21 @@ class Keeper:
         if self.folder is None or not self.writes:
             return
         progress = {"step": step, "waited": waited, "best_loss": self.best_loss}
-        save_checkpoint(self.folder, self.model, self.optimizer, progress)
-        if self.best:
-            save_file(_contiguous(self.best), self.folder / "best.safetensors")
+        save_checkpoint(self.folder, self.model, self.optimizer, progress, self.best)
 
     def resume(self) -> tuple[int, int]:
-        """Steps and waited epochs of the last checkpoint, zeros where there is none."""
-        if self.folder is None or not self.folder.is_dir():
+        """Steps and waited epochs of the last checkpoint, zeros where there is none.
+
+        A run that was killed between the two renames of [`save_checkpoint`] has only the old one.
+        """
+        if self.folder is None:
             return 0, 0
-        progress = load_checkpoint(self.folder, self.model, self.optimizer)
+        places = (self.folder, self.folder.with_name(f".{self.folder.name}.old"))
+        found = next((place for place in places if place.is_dir()), None)
+        if found is None:
+            return 0, 0
+        progress = load_checkpoint(found, self.model, self.optimizer)
         self.best_loss = progress["best_loss"]
-        best = self.folder / "best.safetensors"
+        best = found / _BEST
         self.best = load_file(best) if best.is_file() else {}
         return progress["step"], progress["waited"]

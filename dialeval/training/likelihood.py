@@ -15,19 +15,19 @@ from transformers import PreTrainedModel
 
 from dialeval.dialogues import BadInput, Passage, Passages, iterate
 from dialeval.dialogues.storage import BATCH, batches, chunks
-from dialeval.models.batching import pad, token_batches
+from dialeval.models.batching import pad, token_batches, training_batches
 from dialeval.responders.generators import Generator
 from dialeval.training.checkpoints import Keeper
 from dialeval.training.schedule import (
     OPTIMIZERS,
     SCHEDULES,
     check_choices,
+    finite_loss,
     learning_rate,
     optimizer_for,
 )
 from dialeval.training.weighting import TfIdfWeights
 
-_BUCKET = 50  # batches that are sorted by length together
 _EVALUATION_TOKENS = 2_048
 IGNORED = -100
 
@@ -160,7 +160,7 @@ class GeneratorTrainer:
             losses, counts = self._losses(self.plain, examples, rows)
             sums += torch.stack([losses.double().sum(), counts.double().sum()])
         loss, count = self.accelerator.reduce(sums, "sum").tolist()
-        mean = _finite(loss / max(1, count), "validation")
+        mean = finite_loss(loss / max(1, count), "validation")
         return {"validation_loss": mean, "perplexity": float(np.exp(min(mean, 80)))}
 
     def _step(self, rows: np.ndarray, step: int, total: int, epoch: int) -> dict[str, float]:
@@ -174,7 +174,9 @@ class GeneratorTrainer:
         losses, counts = self._losses(self.model, self.examples, rows[rank::ranks])
         share = weights[rank::ranks].to(losses)
         loss = (losses * share).sum() / self._divisor(counts, rows)
-        told = _finite(self.accelerator.reduce(loss.detach().clone(), "sum").item(), f"step {step}")
+        told = finite_loss(
+            self.accelerator.reduce(loss.detach().clone(), "sum").item(), f"step {step}"
+        )
         self.accelerator.backward(loss * ranks)  # processes average their gradients
         norm = self.accelerator.clip_grad_norm_(self.trainable, self.config.max_grad_norm)
         self.optimizer.step()
@@ -268,16 +270,7 @@ class Examples:
 
     def batches(self, size: int, seed: list[int]) -> list[np.ndarray]:
         """Batches of like length, in random order, all of one size."""
-        rng = np.random.default_rng(seed)
-        size = min(size, len(self))
-        # What does not fill a batch is left out before sorting, else it were always the longest.
-        order = rng.permutation(len(self))[: len(self) // size * size]
-        found = []
-        for start in range(0, len(order), size * _BUCKET):
-            bucket = order[start : start + size * _BUCKET]
-            bucket = bucket[np.argsort(self.sizes[bucket], kind="stable")]
-            found += [bucket[at : at + size] for at in range(0, len(bucket), size)]
-        return [found[at] for at in rng.permutation(len(found))]
+        return training_batches(self.sizes, size, seed)
 
     def tensors(self, rows: Sequence[int]) -> tuple[dict[str, Tensor], Tensor]:
         """What a model reads, and the tokens it should say, others marked as ignored."""
@@ -300,14 +293,6 @@ class Examples:
 def _responses(passages: Passages) -> Iterator[str]:
     for batch in batches(passages):
         yield from batch["response"].to_pylist()
-
-
-def _finite(loss: float, where: str) -> float:
-    """The loss itself, if it is a number."""
-    if not np.isfinite(loss):
-        remedy = "Train with a smaller learning rate."
-        raise BadInput(f"the loss is not a number at {where}.", remedy=remedy)
-    return loss
 
 
 def encoded(

@@ -55,3 +55,11 @@ def learning_rate(config: StepSettings, step: int, total: int, epoch: int) -> fl
     if config.schedule == "halve":
         return rate * 0.5 ** max(0, epoch + 1 - config.halve_after)
     return rate
+
+
+def finite_loss(loss: float, where: str) -> float:
+    """The loss itself, if it is a number."""
+    if not math.isfinite(loss):
+        remedy = "Train with a smaller learning rate."
+        raise BadInput(f"the loss is not a number at {where}.", remedy=remedy)
+    return loss

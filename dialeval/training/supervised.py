@@ -16,18 +16,17 @@ from dialeval.dialogues import BadInput, Passage, Passages, iterate
 from dialeval.dialogues.encoding import InputFormat
 from dialeval.dialogues.storage import batches
 from dialeval.models import pairwise_loss
-from dialeval.models.batching import pad
+from dialeval.models.batching import pad, training_batches
 from dialeval.scorers.neural import NeuralScorer
 from dialeval.training.checkpoints import Keeper
 from dialeval.training.schedule import (
     OPTIMIZERS,
     SCHEDULES,
     check_choices,
+    finite_loss,
     learning_rate,
     optimizer_for,
 )
-
-_BUCKET = 50  # batches that are sorted by length together
 
 
 @dataclass
@@ -122,10 +121,11 @@ class DiscriminatorTrainer:
         total = per_epoch * self.config.epochs
         total = min(total, self.config.max_steps) if self.config.max_steps > 0 else total
         step, waited = self.keeper.resume()
-        while step < total:
+        while step < total and waited <= self.config.patience:
             epoch, at = divmod(step, per_epoch)
             order = table.batches(self.config.batch_size, [self.config.seed, epoch])
-            for rows in order[at : at + total - step]:
+            end = min(total, (epoch + 1) * per_epoch)
+            for rows in order[at : at + end - step]:
                 yield {
                     "step": step,
                     "epoch": epoch,
@@ -133,15 +133,14 @@ class DiscriminatorTrainer:
                     **self._step(table, rows, step, total, epoch),
                 }
                 step += 1
-                if step % self.config.checkpoint_every == 0:
+                # The end of an epoch is saved with its validation.
+                if step % self.config.checkpoint_every == 0 and step < end:
                     self.keeper.save(step, waited)
             numbers = self.validate(validation)
             better = self.keeper.keep_if_better(numbers["validation_loss"])
             waited = 0 if better else waited + 1
             self.keeper.save(step, waited)
             yield {"step": step, "epoch": epoch, "total": total, **numbers}
-            if waited > self.config.patience:
-                break
         self.keeper.restore_best()
 
     def validate(self, validation: Passages) -> dict[str, float]:
@@ -154,7 +153,9 @@ class DiscriminatorTrainer:
         pointwise = np.logaddexp(0, np.where(labels == 1, -margins, margins)).mean()
         pairwise = np.logaddexp(0, -gap).mean()
         return {
-            "validation_loss": float(pairwise if self.config.loss == "pairwise" else pointwise),
+            "validation_loss": finite_loss(
+                float(pairwise if self.config.loss == "pairwise" else pointwise), "validation"
+            ),
             "validation_accuracy": float(((margins >= 0) == labels).mean()),
             "validation_pairwise_accuracy": float(((gap > 0) + 0.5 * (gap == 0)).mean()),
         }
@@ -171,17 +172,13 @@ class DiscriminatorTrainer:
             group["lr"] = rate
         self.model.train()
         loss, right = self._loss(table, rows[rank :: self.accelerator.num_processes], step)
+        told = self.accelerator.gather(torch.stack([loss.detach(), right]).unsqueeze(0)).mean(0)
+        numbers = {"loss": finite_loss(told[0].item(), f"step {step}"), "accuracy": told[1].item()}
         self.accelerator.backward(loss)
         self.accelerator.clip_grad_norm_(self.trainable, self.config.max_grad_norm)
         self.optimizer.step()
         self.optimizer.zero_grad()
-        numbers = self.accelerator.gather(torch.stack([loss.detach(), right]).unsqueeze(0)).mean(0)
-        if not torch.isfinite(numbers).all():
-            raise BadInput(
-                f"the loss is not a number at step {step}.",
-                remedy="Train with a smaller learning rate.",
-            )
-        return {"loss": numbers[0].item(), "accuracy": numbers[1].item(), "learning_rate": rate}
+        return {**numbers, "learning_rate": rate}
 
     def _loss(self, table: "_Pairs", rows: np.ndarray, step: int) -> tuple[Tensor, Tensor]:
         passages = table.passages(rows)  # the human ones, then the others
@@ -220,16 +217,8 @@ class _Pairs:
         return len(self.human)
 
     def batches(self, size: int, seed: list[int]) -> list[np.ndarray]:
-        """Batches of pairs of like length, in random order, all of one size."""
-        rng = np.random.default_rng(seed)
-        order = rng.permutation(len(self))
-        size = min(size, len(order))
-        found = []
-        for start in range(0, len(order), size * _BUCKET):
-            bucket = order[start : start + size * _BUCKET]
-            bucket = bucket[np.argsort(self.sizes[bucket], kind="stable")]
-            found += [bucket[at : at + size] for at in range(0, len(bucket) - size + 1, size)]
-        return [found[at] for at in rng.permutation(len(found))]
+        """Batches of like length, in random order, all of one size."""
+        return training_batches(self.sizes, size, seed)
 
     def passages(self, rows: np.ndarray) -> list[Passage]:
         """The human responses of some pairs, then the others."""
