@@ -19,6 +19,7 @@ KINDS = {
     "coin": "dialeval.scorers.baselines:CoinScorer",
     "response-only": "dialeval.scorers.baselines:ResponseOnlyScorer",
     "shuffled-context": "dialeval.scorers.baselines:ShuffledContextScorer",
+    "embedding": "dialeval.scorers.embedding:EmbeddingScorer",
     "joint": "dialeval.scorers.joint:JointScorer",
     "zero-shot": "dialeval.scorers.zeroshot:ZeroShotScorer",
 }

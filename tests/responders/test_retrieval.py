@@ -5,8 +5,9 @@ import pytest
 
 from dialeval.dialogues import BadInput, Passage, Turn, to_passages
 from dialeval.models import packages
+from dialeval.models.embedding import MiniLm
 from dialeval.responders import respond, retrieval
-from dialeval.responders.retrieval import MiniLm, RetrievalResponder
+from dialeval.responders.retrieval import RetrievalResponder
 
 
 def said(context: str, response: str, dialogue: str, author: str = "human") -> Passage:
