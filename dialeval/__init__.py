@@ -3,6 +3,7 @@
 from importlib import import_module
 
 from dialeval._version import __version__
+from dialeval.registration import register_quietly
 
 _ROOMS = {
     "dialogues": (
@@ -30,3 +31,6 @@ def __getattr__(name: str):
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+register_quietly()  # evaluate.load("dialeval/adversuc") works from here on, in any folder

@@ -5,7 +5,16 @@ import sys
 import typer
 
 from dialeval._version import __version__
-from dialeval.commands import data, demo, generate, score, selfchat, train, train_generator
+from dialeval.commands import (
+    data,
+    demo,
+    evaluate,
+    generate,
+    score,
+    selfchat,
+    train,
+    train_generator,
+)
 
 app = typer.Typer(
     help="Can a judge tell a dialogue system's replies from a human's, and can it be trusted?",
@@ -20,6 +29,7 @@ app.command("train", context_settings=_PASSED_ON)(train.train)
 app.command("train-generator", context_settings=_PASSED_ON)(train_generator.train_generator)
 app.command("score")(score.score)
 app.command("generate")(generate.generate)
+app.command("evaluate")(evaluate.evaluate)
 app.command("selfchat")(selfchat.selfchat)
 
 

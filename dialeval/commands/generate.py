@@ -115,7 +115,7 @@ def generate(
     else:
         people = o.read_files(pool, options)[0] if pool else found
         stored = o.read_files(answers, options)[0] if answers else None
-        who = _simple(responder, people, stored, text, seed, name)
+        who = simple_responder(responder, people, stored, text, seed, name)
     say(f"[bold]{who.name}[/] answers {len(asked):,} contexts")
     done = run(who, asked, output, accelerator, overwrite)
     if accelerator.is_main_process:
@@ -173,7 +173,9 @@ def model_responder(
     return GeneratorResponder(generator, chosen, progress=progress, **common, **helpers)
 
 
-def _simple(kind: str, pool: Any, stored: Any, text: str, seed: int, name: str | None) -> Any:
+def simple_responder(
+    kind: str, pool: Any, stored: Any, text: str, seed: int, name: str | None
+) -> Any:
     from dialeval.dialogues import BadInput, by_author
     from dialeval.responders.retrieval import RetrievalResponder
     from dialeval.responders.simple import (

@@ -1,6 +1,42 @@
 """Room 7. Metrics: numbers from scores, their intervals and tests."""
 
+from dialeval.metrics.adversuc import adversuc, auroc, tpr_at_fpr
+from dialeval.metrics.distinct import distinct
+from dialeval.metrics.ere import ere
+from dialeval.metrics.intervals import balanced_interval, interval, ratio_interval, wilson
+from dialeval.metrics.lengths import length_auroc, match_histogram, stratified_accuracy
+from dialeval.metrics.paired import approximate_randomisation, mcnemar, paired_bootstrap
+from dialeval.metrics.random_replies import versus_random
 from dialeval.metrics.registry import available, load
+from dialeval.metrics.results import Result, results_to_json, signature
+from dialeval.metrics.robustness import robustness
 from dialeval.metrics.significance import bootstrap_ratios, exchange_test, holm, sign_flip_test
 
-__all__ = ["available", "bootstrap_ratios", "exchange_test", "holm", "load", "sign_flip_test"]
+__all__ = [
+    "Result",
+    "adversuc",
+    "approximate_randomisation",
+    "auroc",
+    "available",
+    "balanced_interval",
+    "bootstrap_ratios",
+    "distinct",
+    "ere",
+    "exchange_test",
+    "holm",
+    "interval",
+    "length_auroc",
+    "load",
+    "match_histogram",
+    "mcnemar",
+    "paired_bootstrap",
+    "ratio_interval",
+    "results_to_json",
+    "robustness",
+    "sign_flip_test",
+    "signature",
+    "stratified_accuracy",
+    "tpr_at_fpr",
+    "versus_random",
+    "wilson",
+]

@@ -5,6 +5,8 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 from sklearn.isotonic import IsotonicRegression
 
+from dialeval.metrics.checks import scores_and_labels
+
 _TEMPERATURES = (0.01, 100.0)  # separable margins would ask for 0, misleading ones for infinity
 
 
@@ -56,7 +58,7 @@ def fit_temperature(margins: ArrayLike, is_human: ArrayLike) -> float:
         >>> round(fit_temperature([4.0, 4.0, 4.0, -4.0], [1, 1, 0, 0]), 2)  # 3 of 4: log 3 = 4 / T
         3.64
     """
-    margins, human = _checked(margins, is_human, "margins")
+    margins, human = scores_and_labels(margins, is_human, "margins")
     signed = np.where(human, margins, -margins)
 
     def loss(log_temperature: float) -> float:
@@ -82,7 +84,7 @@ def fit_isotonic(margins: ArrayLike, is_human: ArrayLike) -> tuple[list[float], 
         >>> [round(level, 3) for level in levels]
         [0.167, 0.167, 0.833, 0.833]
     """
-    margins, human = _checked(margins, is_human, "margins")
+    margins, human = scores_and_labels(margins, is_human, "margins")
     found = IsotonicRegression(out_of_bounds="clip").fit(margins, human)
     levels, block = np.unique(found.predict(margins), return_inverse=True)
     counts, humans = np.bincount(block), np.bincount(block, human)
@@ -114,7 +116,7 @@ def threshold_for_accuracy(
         >>> threshold_for_accuracy([0.1, 0.2, 0.6, 0.8], [0, 0, 1, 1])
         (0.4, 0.0)
     """
-    scores, human = _checked(scores, is_human, "scores")
+    scores, human = scores_and_labels(scores, is_human, "scores")
     middle = 0.5 if scores.min() >= 0 and scores.max() <= 1 else float(np.median(scores))
     sign = 1.0 if higher_is_human else -1.0
     levels, place = np.unique(sign * scores, return_inverse=True)
@@ -144,35 +146,10 @@ def _between(levels: np.ndarray) -> np.ndarray:
 def _checked_probabilities(
     probabilities: ArrayLike, is_human: ArrayLike
 ) -> tuple[np.ndarray, np.ndarray]:
-    probabilities, human = _checked(probabilities, is_human, "probabilities")
+    probabilities, human = scores_and_labels(probabilities, is_human, "probabilities")
     if probabilities.min() < 0 or probabilities.max() > 1:
         raise ValueError(
             f"Probabilities lie in [0, 1], but these go from {probabilities.min():g} to "
             f"{probabilities.max():g}. Pass margins through a sigmoid first."
         )
     return probabilities, human
-
-
-def _checked(values: ArrayLike, is_human: ArrayLike, name: str) -> tuple[np.ndarray, np.ndarray]:
-    values, human = np.asarray(values, dtype=float), np.asarray(is_human)
-    if values.ndim != 1 or values.shape != human.shape:
-        raise ValueError(
-            f"Expected one label for each of the {name}, but their shapes are {values.shape} and "
-            f"{human.shape}. Pass two lists of the same length."
-        )
-    if not np.isfinite(values).all():
-        raise ValueError(
-            f"{(~np.isfinite(values)).sum()} of {len(values)} {name} are not finite numbers. "
-            "Drop these rows, or find out why the scorer gave them."
-        )
-    if not np.isin(human, (0, 1)).all():
-        raise ValueError("Labels are 1 (human) or 0 (machine), but there are others. Recode them.")
-    human = human.astype(bool)
-    if human.all() or not human.any():
-        kind = "human" if len(human) and human[0] else "machine"
-        found = f"all {len(human)} responses are {kind}" if len(human) else "there are no responses"
-        raise ValueError(
-            f"Calibration compares human (1) with machine (0) responses, but {found}. "
-            "Pass both kinds."
-        )
-    return values, human

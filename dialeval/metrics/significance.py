@@ -4,11 +4,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import binom, hypergeom, norm, permutation_test
 
+from dialeval.metrics.intervals import resampled_sums
+
 _EXACT_TOTAL = 10_000  # beyond this sum the convolution is slow, and the normal limit good
 _PAIRED_LIMIT = 2_000
 _UNPAIRED_LIMIT = 5_000
 _BATCH = 500  # random permutations held in memory at once
-_DRAWS = 5_000_000  # bootstrap draws held in memory at once
 
 
 def holm(p_values: ArrayLike) -> np.ndarray:
@@ -91,13 +92,8 @@ def bootstrap_ratios(
         >>> bootstrap_ratios([[1.0], [2.0]], [2.0, 4.0], seed=0, resamples=2).tolist()
         [[0.5], [0.5]]
     """
-    table = np.column_stack([parts, wholes]).astype(float)  # (units, columns + 1)
-    units, rng = len(table), np.random.default_rng(seed)
-    sums, step = np.empty((resamples, table.shape[1])), max(1, _DRAWS // units)
-    for start in range(0, resamples, step):
-        stop = min(start + step, resamples)
-        draws = rng.integers(units, size=(stop - start, units))
-        sums[start:stop] = np.stack([np.bincount(draw, minlength=units) for draw in draws]) @ table
+    table = np.column_stack([parts, wholes])  # (units, columns + 1)
+    sums = resampled_sums(table, resamples, seed)
     return sums[:, :-1] / sums[:, -1:]
 
 

@@ -1,0 +1,81 @@
+"""Percentile intervals of 10,000 responses, against `scipy.stats.bootstrap` at equal resamples.
+
+Both run in this process, interleaved, the best of several rounds; scipy in batches that fit into
+memory. The ends of both intervals must agree within three Monte-Carlo standard errors.
+"""
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from scipy.stats import bootstrap, norm
+
+from dialeval.metrics.intervals import interval
+
+BATCH = 200  # resamples that scipy holds at once
+TAIL = 0.025
+
+
+def make(items: int, seed: int = 0) -> dict[str, tuple[np.ndarray, np.ndarray | None]]:
+    """Values, and the dialogue of each: single decisions, four a dialogue, and plain scores."""
+    rng = np.random.default_rng(seed)
+    dialogue = np.repeat(np.arange(-(-items // 4)), 4)[:items]
+    shares = rng.beta(4, 2, size=dialogue.max() + 1)[dialogue]
+    return {
+        "decisions": ((rng.random(items) < 0.6).astype(float), None),
+        "decisions, 4 a dialogue": ((rng.random(items) < shares).astype(float), dialogue),
+        "scores": (rng.beta(2, 2, size=items), None),
+        "scores, 4 a dialogue": (rng.beta(2, 2, size=items), dialogue),
+    }
+
+
+def main(items: int = 10_000, resamples: int = 20_000, rounds: int = 2) -> dict[str, float]:
+    """Print seconds, the ratio of scipy to ours, and how far the ends are apart."""
+    table = Table("values", "dialeval s", "scipy s", "ratio", "apart, in standard errors")
+    ratios = {}
+    for name, (values, groups) in make(items).items():
+        ours, (low, high) = _best(lambda v=values, g=groups: _ours(v, g, resamples), rounds)
+        theirs, found = _best(lambda v=values, g=groups: _scipy(v, g, resamples), rounds)
+        error = found.standard_error * np.sqrt(2 * TAIL * (1 - TAIL) / resamples)
+        error /= norm.pdf(norm.ppf(TAIL))  # of the difference of two drawn quantiles
+        ends = np.subtract([low, high], found.confidence_interval)
+        ratios[name] = theirs / ours
+        apart = np.abs(ends).max() / error
+        row = f"{ours:.4f}", f"{theirs:.2f}", f"{ratios[name]:.1f}", f"{apart:.2f}"
+        table.add_row(name, *row, style="red" if apart > 3 else None)
+    Console().print(table)
+    for name, (values, groups) in make(items).items():
+        seconds, _ = _best(lambda v=values, g=groups: _ours(v, g, 100_000), 1)
+        Console().print(f"100,000 resamples of {items:,} {name}: {seconds:.2f} s")
+    return ratios
+
+
+def _best(run: Callable, rounds: int) -> tuple[float, object]:
+    seconds = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        found = run()
+        seconds.append(time.perf_counter() - start)
+    return min(seconds), found
+
+
+def _ours(values: np.ndarray, groups: np.ndarray | None, resamples: int) -> tuple[float, float]:
+    return interval(values, groups, resamples=resamples, seed=1)
+
+
+def _scipy(values: np.ndarray, groups: np.ndarray | None, resamples: int):
+    settings = {"n_resamples": resamples, "method": "percentile", "batch": BATCH, "rng": 2}
+    if groups is None:
+        return bootstrap((values,), np.mean, vectorized=True, **settings)
+    sums, sizes = np.bincount(groups, values), np.bincount(groups)
+    return bootstrap((sums, sizes), _ratio, paired=True, vectorized=True, **settings)
+
+
+def _ratio(sums: np.ndarray, sizes: np.ndarray, axis: int = -1) -> np.ndarray:
+    return sums.sum(axis=axis) / sizes.sum(axis=axis)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""Distinct-1 and distinct-2, and what else is reported about the variety of responses."""
+
+import datasets
+import evaluate
+
+from dialeval.metrics.distinct import distinct
+from dialeval.metrics.modules import chosen, complete, taken
+
+_DESCRIPTION = """
+How various a system's responses are: distinct unigrams and bigrams per token, mean length, the
+share of the most frequent response, the share of different ones, and how many repeat themselves.
+The first two fall as text grows, so compare systems on the same contexts.
+"""
+
+_INPUTS = """
+Args:
+    predictions (`list[str]`): Responses.
+    tokenise (`Callable`): Gives the tokens of a response. Defaults to splitting at white space.
+    repeat_n (`int`): Length of the n-grams that `self_repetition` looks for. Defaults to 2.
+
+Returns:
+    distinct_1, distinct_2 (`float`): In [0, 1], with `tokens`, `most_frequent`, `unique`,
+        `self_repetition` and `n` beside them.
+
+Examples:
+    >>> metric = evaluate.load("dialeval/distinct")
+    >>> result = metric.compute(predictions=["i do not know", "i do"])
+    >>> result["distinct_1"] == 4 / 6
+    True
+"""
+
+_CITATION = """
+@inproceedings{li2016diversity,
+  title = {A Diversity-Promoting Objective Function for Neural Conversation Models},
+  author = {Li, Jiwei and Galley, Michel and Brockett, Chris and Gao, Jianfeng and Dolan, Bill},
+  booktitle = {Proceedings of the 2016 Conference of the North American Chapter of the Association
+               for Computational Linguistics: Human Language Technologies},
+  pages = {110--119},
+  year = {2016}
+}
+"""
+
+
+@evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _INPUTS)
+class Distinct(evaluate.Metric):
+    """Variety of responses (Li et al., 2016, section 5.2)."""
+
+    example = {  # noqa: RUF012
+        "predictions": ["i do not know .", "i do not know .", "see you at six , see you at six !"],
+        "repeat_n": 2,
+    }
+
+    def _info(self):
+        columns = {"predictions": datasets.Value("string")}
+        return evaluate.MetricInfo(
+            description=_DESCRIPTION,
+            citation=_CITATION,
+            inputs_description=_INPUTS,
+            features=chosen(self.config_name, default=datasets.Features(columns)),
+            reference_urls=["https://aclanthology.org/N16-1014"],
+        )
+
+    def _infer_feature_from_batch(self, batch):
+        return super()._infer_feature_from_batch(complete(batch))
+
+    def _compute(self, predictions, **keywords):
+        return distinct(predictions, **taken(keywords, distinct))

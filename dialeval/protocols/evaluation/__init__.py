@@ -1,0 +1,6 @@
+"""Adversarial evaluation (Li et al., 2017, sec. 4): systems before judges that are tested too."""
+
+from dialeval.protocols.evaluation.inputs import Material, align
+from dialeval.protocols.evaluation.study import EvaluationRun, evaluate
+
+__all__ = ["EvaluationRun", "Material", "align", "evaluate"]

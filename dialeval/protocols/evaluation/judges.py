@@ -1,0 +1,88 @@
+"""Evaluators by name: how each is fitted to pairs, and the references beside them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from accelerate import Accelerator
+from accelerate.utils import set_seed
+
+from dialeval.dialogues import BadInput, Passages, split
+from dialeval.models.embedding import Remembered
+from dialeval.protocols.discriminator import DiscriminatorRun, build
+from dialeval.protocols.evaluators import EVALUATORS, with_settings
+from dialeval.scorers.baselines import CoinScorer, LengthScorer
+from dialeval.scorers.calibration import calibrate
+from dialeval.scorers.embedding import EmbeddingScorer
+from dialeval.scorers.linear import SvmScorer
+from dialeval.training import DiscriminatorConfig, DiscriminatorTrainer
+
+REFERENCES = ("coin", "length")
+"""Evaluators that stand in every table, to show what is to be had for nothing."""
+DEFAULT = ("svm-unigram", "embedding")
+NETWORKS = ("hierarchical", "concat", "attention", "rnn", "minilm")
+
+
+@dataclass
+class Bench:
+    """What judges share: vectors of texts that were read once, and where networks run."""
+
+    embed: Any = field(default_factory=Remembered)
+    accelerator: Accelerator | None = None
+    max_length: int | None = 128
+
+
+Fit = Callable[[Passages, int, Bench], Any]
+
+
+def _network(name: str) -> Fit:
+    def fit(pairs: Passages, seed: int, bench: Bench) -> Any:
+        settings = EVALUATORS[name]
+        run = with_settings({"model": name, **settings}, DiscriminatorRun())
+        config = replace(with_settings(settings, DiscriminatorConfig()), seed=seed)
+        parts = split(pairs, {"train": 0.85, "validation": 0.15}, seed + 7)
+        parts = {key: _whole_pairs(part) for key, part in parts.items()}
+        set_seed(seed)
+        model, tokenizer, form = build(run, parts["train"])
+        accelerator = bench.accelerator or Accelerator()
+        trainer = DiscriminatorTrainer(
+            model, tokenizer, form.limited(bench.max_length), config, accelerator
+        )
+        for _ in trainer.train(parts["train"], parts["validation"]):
+            pass
+        trainer.scorer.name = name
+        calibrate(trainer.scorer, parts["validation"], choose_threshold=False)
+        return trainer.scorer
+
+    return fit
+
+
+JUDGES: dict[str, Fit] = {
+    "svm-unigram": lambda pairs, seed, bench: SvmScorer.fit(pairs, seed=seed, name="svm-unigram"),
+    "embedding": lambda pairs, seed, bench: EmbeddingScorer.fit(pairs, seed, bench.embed),
+    **{name: _network(name) for name in NETWORKS},
+    "length": lambda pairs, seed, bench: LengthScorer.fit(pairs),
+    "coin": lambda pairs, seed, bench: CoinScorer(seed),
+}
+"""How an evaluator of each name is fitted to pairs."""
+
+
+def chosen(names: list[str] | None) -> list[str]:
+    """Evaluators to use: the default ones, all, or those named; references come last."""
+    wanted = list(names or DEFAULT)
+    if wanted == ["all"]:
+        wanted = [name for name in JUDGES if name not in REFERENCES]
+    unknown = [name for name in wanted if name not in JUDGES]
+    if unknown:
+        choices = ", ".join(JUDGES)
+        raise BadInput(f"Unknown evaluator {unknown[0]!r}.", remedy=f"Choose from {choices}, all.")
+    return [*dict.fromkeys(name for name in wanted if name not in REFERENCES), *REFERENCES]
+
+
+def _whole_pairs(pairs: Passages) -> Passages:
+    """Those of some rows whose pair is complete."""
+    import numpy as np
+
+    numbers = np.asarray(pairs["pair"])
+    found, counts = np.unique(numbers, return_counts=True)
+    return pairs.select(np.flatnonzero(np.isin(numbers, found[counts == 2])))

@@ -1,0 +1,81 @@
+"""What the numbers say about a system, in words and in a fixed order."""
+
+from dataclasses import dataclass
+
+ALPHA = 0.05
+SAME = 0.55
+"""Accuracy below which two sides count as the same, if the interval lies below it."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a verdict rests on, all of one judge.
+
+    Args:
+        accuracy, low, high (`float`):
+            Of telling the system from humans, with its interval.
+        p_value (`float`):
+            That this is above chance.
+        control, control_p (`float`):
+            Accuracy of telling human from random replies, and that it is above chance.
+        random (`float`, *optional*):
+            Accuracy of telling the system's replies from random ones.
+        below_control (`bool`, *optional*, defaults to `False`):
+            Whether that is significantly below the control.
+        n (`int`):
+            Contexts.
+    """
+
+    accuracy: float
+    low: float
+    high: float
+    p_value: float
+    control: float
+    control_p: float
+    n: int
+    random: float | None = None
+    below_control: bool = False
+
+
+def verdict(system: str, judge: str, found: Evidence) -> tuple[str, str]:
+    """The verdict, and the sentences that explain it.
+
+    Example:
+        >>> found = Evidence(0.9, 0.88, 0.92, 0.001, 0.7, 0.001, 1000)
+        >>> verdict("bot", "svm", found)[0]
+        'told apart'
+    """
+    told = f"accuracy {found.accuracy:.3f} [{found.low:.3f}, {found.high:.3f}], "
+    told += f"p {_p(found.p_value)}, {found.n:,} contexts"
+    control = f"human from random replies at {found.control:.3f} (p {_p(found.control_p)})"
+    if found.control_p >= ALPHA:
+        seen = "It does tell this system from humans by surface" if found.p_value < ALPHA else "It"
+        return "judge too weak to say", (
+            f"{judge} cannot tell {control}, so it does not read for meaning. "
+            f"{seen} ({told}), but what it misses proves nothing about {system}."
+        )
+    if found.p_value < ALPHA:
+        return "told apart", f"{judge} tells {system} from humans: {told}. It tells {control}."
+    if found.below_control and found.random is not None:
+        return "won by noise", (
+            f"{judge} does not tell {system} from humans ({told}), but tells its replies from "
+            f"random ones at {found.random:.3f} only, and {control}: replies that hardly depend "
+            "on the context are taken for human ones that do not either."
+        )
+    if found.high < SAME:
+        return "cannot be told apart", (
+            f"{judge} tells {control}, but not {system} from humans: {told}, all below {SAME}."
+        )
+    return "inconclusive", f"{judge} leaves it open: {told}. About {_more(found):,} more contexts."
+
+
+def _more(found: Evidence) -> int:
+    """Contexts that would settle it, if the accuracy stayed as it is."""
+    half = max(found.high - found.accuracy, 1e-6)
+    gap = found.accuracy - 0.5 if found.accuracy >= SAME else SAME - found.accuracy
+    factor = (half / max(abs(gap), 0.01)) ** 2
+    return max(found.n // 10, round(found.n * (factor - 1)), 10)
+
+
+def _p(value: float) -> str:
+    return "< .001" if value < 0.001 else f"{value:.3f}"

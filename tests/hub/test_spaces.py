@@ -1,0 +1,191 @@
+"""Spaces: the page of a metric computes, shows words as words, and its folder can be uploaded."""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from unittest.mock import create_autospec
+from urllib.error import URLError
+from urllib.request import Request, urlopen
+
+import pytest
+from huggingface_hub import HfApi
+
+import dialeval
+from dialeval.hub.spaces import computed, page, parsed, push
+from dialeval.registration import scripts
+
+NAMES = list(scripts())
+TAG = "<img src=x onerror=\"document.title='pwned'\">"
+
+
+@contextmanager
+def serving(name: str, folder):
+    """The address of `python app.py`, run where a Space runs it."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    environment = os.environ | {"GRADIO_SERVER_PORT": str(port)}
+    with (folder / "app.log").open("w") as log:
+        command = [sys.executable, "app.py"]
+        process = subprocess.Popen(
+            command, cwd=scripts()[name].parent, env=environment, stdout=log, stderr=log
+        )
+    address = f"http://127.0.0.1:{port}"
+    try:
+        for _ in range(600):
+            try:
+                urlopen(address, timeout=5).close()
+                break
+            except (URLError, ConnectionError, TimeoutError):
+                assert process.poll() is None, (folder / "app.log").read_text()
+                time.sleep(0.2)
+        yield address
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def called(address: str, boxes: list[str]) -> dict:
+    """What the page's endpoint answers."""
+    body = json.dumps({"data": boxes}).encode()
+    head = {"Content-Type": "application/json"}
+    endpoint = f"{address}/gradio_api/call/compute"
+    with urlopen(Request(endpoint, body, head), timeout=20) as answer:
+        event = json.load(answer)["event_id"]
+    with urlopen(f"{endpoint}/{event}", timeout=60) as answer:
+        event, data = answer.read().decode().split("\n")[:2]
+    assert event == "event: complete"
+    return json.loads(data.removeprefix("data: "))[0]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_app_serves_its_own_metric(name):
+    lines = (scripts()[name].parent / "app.py").read_text().splitlines()
+    assert lines[0] == "from dialeval.hub.spaces import launch"
+    assert lines[-1].strip() == f'launch("{name}")'
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_holds_the_example_and_computes_it(name):
+    pytest.importorskip("gradio", reason="gradio is not installed: pip install 'dialeval[app]'")
+    metric = dialeval.load(name, keep_in_memory=True)
+    shown = page(name)
+    boxes = [box.value for box in shown.input_components]
+    assert [box.label for box in shown.input_components] == list(metric.example)
+    assert [json.loads(box) for box in boxes] == list(metric.example.values())
+    assert shown.fn(*boxes) == metric.compute(**metric.example)
+
+
+def test_an_app_starts_and_answers(tmp_path):
+    pytest.importorskip("gradio", reason="gradio is not installed: pip install 'dialeval[app]'")
+    with serving("adversuc", tmp_path) as address:
+        page_text = urlopen(address, timeout=20).read().decode()
+        found = called(address, ["[0.9, 0.2, 0.8, 0.7]", "[1, 0, 1, 0]", "", "", "0.5"])
+        refused = called(address, [TAG, "[1, 0]", "", "", "0.5"])
+    assert "dialeval/adversuc" in page_text
+    given = {"predictions": [0.9, 0.2, 0.8, 0.7], "references": [1, 0, 1, 0], "threshold": 0.5}
+    assert found == dialeval.load("adversuc").compute(**given)
+    assert refused["error"].startswith("predictions: expected JSON")
+
+
+@pytest.mark.parametrize(
+    ("boxes", "message"),
+    [
+        ({"predictions": "[0.9", "references": "[1]"}, "predictions: expected JSON, such as"),
+        ({"predictions": "[0.9]", "references": "[1, 0]"}, "found 1 predictions and 2 references"),
+        ({"predictions": "[0.9]", "references": " "}, "references is missing"),
+        ({"predictions": "7", "references": "[1]"}, "has no len"),
+        ({"predictions": None, "references": None, "threshold": "0.5"}, "the box is empty"),
+        ({"predictions": "[0.9]", "references": "[1]"}, "all 1 responses are human"),
+        ({"predictions": f'["{TAG[:8]}"]', "references": "[1]"}, TAG[:8]),
+    ],
+)
+def test_what_is_wrong_with_a_box_is_data(boxes, message):
+    """It holds what somebody typed, and gradio's own errors are shown as HTML."""
+    metric = dialeval.load("adversuc")
+    assert message in computed(metric, boxes)["error"]
+    right = {"predictions": "[0.9, 0.2]", "references": "[1, 0]"}
+    assert computed(metric, right)["adversuc"] == 0.0  # a failure leaves nothing behind
+
+
+def test_a_deep_nesting_is_refused():
+    with pytest.raises(ValueError, match="predictions: expected JSON"):
+        parsed("predictions", "[" * 100_000)
+
+
+def test_a_page_without_gradio_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "gradio", None)
+    with pytest.raises(ModuleNotFoundError, match="pip install 'dialeval\\[app\\]'"):
+        page("adversuc")
+
+
+def test_a_folder_is_uploaded_to_its_space():
+    api = create_autospec(HfApi, instance=True)
+    assert push("ere", "somebody", api=api) == "somebody/ere"
+    space = {"repo_type": "space"}
+    api.create_repo.assert_called_once_with(
+        "somebody/ere", space_sdk="gradio", exist_ok=True, **space
+    )
+    uploaded = api.upload_folder.call_args.kwargs
+    assert uploaded["repo_id"] == "somebody/ere" and uploaded["repo_type"] == "space"
+    assert uploaded["folder_path"] == scripts()["ere"].parent
+    tag = api.create_tag.call_args.kwargs["tag"]
+    assert tag == f"dialeval-{dialeval.__version__}"  # `evaluate` looks for v0.4.6 first
+    with pytest.raises(ValueError, match="Choose one of adversuc"):
+        push("eree", api=api)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+    pytest.importorskip("gradio", reason="gradio is not installed: pip install 'dialeval[app]'")
+    programs = shutil.which("chromium"), shutil.which("chromedriver")
+    if None in programs:
+        pytest.skip("chromium or chromedriver is not installed")
+    options = webdriver.ChromeOptions()
+    options.binary_location = programs[0]
+    for flag in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
+        options.add_argument(flag)
+    options.add_argument("--window-size=1200,1000")
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(programs[1]))
+    yield driver
+    driver.quit()
+
+
+def press(browser, until: str) -> str:
+    """Compute, and give the page's words once some are there."""
+    browser.find_element("xpath", "//button[normalize-space()='Compute']").click()
+    for _ in range(150):
+        text = "".join(browser.find_element("tag name", "body").text.split())
+        if until in text:
+            return text
+        time.sleep(0.2)
+    raise AssertionError(f"no {until!r} in {text}")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_computes_in_a_browser_and_shows_words_as_words(name, browser, tmp_path):
+    metric = dialeval.load(name, keep_in_memory=True)
+    expected = metric.compute(**metric.example)
+    key = next(iter(expected))
+    with serving(name, tmp_path) as address:
+        browser.get(address)
+        browser.implicitly_wait(30)
+        text = press(browser, f'"{key}":{expected[key]}')
+        assert all(f'"{each}"' in text for each in expected)
+        picture = tmp_path / f"{name}.png"
+        assert browser.save_screenshot(str(picture)) and picture.stat().st_size > 20_000
+        box = browser.find_element("tag name", "textarea")
+        box.clear()
+        rest = metric.example["predictions"][1:]
+        box.send_keys(json.dumps([3, TAG] if name == "distinct" else [TAG, *rest]))
+        assert "<imgsrc=x" in press(browser, '"error":')
+        assert browser.title == f"dialeval/{name}"
+        browser.implicitly_wait(0)
+        assert not browser.find_elements("css selector", "img[src=x]")

@@ -1,0 +1,403 @@
+"""Systems compared by context, against brute force, statsmodels and numbers worked out by hand."""
+
+import json
+import logging
+from itertools import combinations, product
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as parquet
+import pytest
+from scipy.stats import norm
+from statsmodels.stats.contingency_tables import mcnemar as reference_mcnemar
+from statsmodels.stats.multitest import multipletests
+
+from dialeval.dialogues import BadInput
+from dialeval.metrics.results import signature
+from dialeval.protocols.comparison import (
+    assert_metrics,
+    check_run,
+    compare_runs,
+    detectable_difference,
+    run_names,
+    signature_parts,
+)
+from dialeval.reports.comparison import comparison_tables, groups_sentence
+
+
+def rows(system, human, machine, evaluator="svm", first=0, size=1, said="human"):
+    """Rows of scores.parquet: for each context the decisions on both sides."""
+    for number, both in enumerate(zip(human, machine, strict=True), first):
+        for label, taken in zip((1, 0), both, strict=True):
+            yield {
+                "system": system,
+                "evaluator": evaluator,
+                "scenario": "human_machine",
+                "id": f"c{number}",
+                "dialogue_id": f"d{number // size}",
+                "label": label,
+                "taken": bool(taken),
+                "response": f"{said} {number}" if label else f"{system} {number}",
+            }
+
+
+def result(metric="adversuc", system="bot", evaluator="svm", value=0.3, **others):
+    how = signature(metric=metric, evaluator=evaluator, system=system, folds=5, seed=0)
+    known = {"low": 0.2, "high": 0.4, "n": 80, "signature": how, "details": {}}
+    names = {"metric": metric, "system": system, "evaluator": evaluator, "value": value}
+    return {**names, **known, **others}
+
+
+@pytest.fixture
+def write_run(tmp_path):
+    """Write a run folder of invented decisions and give its path."""
+
+    def write(name, *systems, results=()):
+        folder, table = tmp_path / name, [row for each in systems for row in each]
+        folder.mkdir(parents=True)
+        judged = dict.fromkeys((row["system"], row["evaluator"]) for row in table)
+        found = list(results) or [result(system=one, evaluator=two) for one, two in judged]
+        (folder / "results.json").write_text(json.dumps({"results": found}))
+        if table:
+            parquet.write_table(pa.Table.from_pylist(table), folder / "scores.parquet")
+        return folder
+
+    return write
+
+
+def coins(seed, share, n):
+    return (np.random.default_rng(seed).random(n) < share).astype(int)
+
+
+def test_the_difference_of_four_contexts_by_hand(write_run):
+    a = rows("a", human=[1, 1, 1, 0], machine=[1, 1, 0, 1])
+    b = rows("b", human=[1, 1, 0, 1], machine=[0, 0, 0, 0])
+    (pair,) = compare_runs([write_run("x", a, b)]).pairs
+    # a: (0+1)/2, (0+1)/2, (0+0)/2, (1+1)/2 = 2/4; b: 0, 0, (1+0)/2, 0 = .5/4
+    assert (pair.first, pair.first_adversuc, pair.second_adversuc) == ("a", 0.5, 0.125)
+    assert pair.difference == 0.375
+    assert (pair.machine_side, pair.human_side) == (0.375, 0.0)
+    assert pair.human_changed == 2
+    # gaps .5, .5, -.5, 1: of 16 signs, |sum| >= 1.5 for +++, -++ ... counted below
+    gaps = [0.5, 0.5, -0.5, 1.0]
+    sums = [abs(np.dot(signs, gaps)) for signs in product((1, -1), repeat=4)]
+    assert pair.p == np.mean([each >= 1.5 for each in sums]) == 0.5
+    assert pair.mcnemar == {"p": 0.25, "only_first": 3, "only_second": 0}
+    assert (pair.n, pair.dialogues, pair.first_left_out, pair.second_left_out) == (4, 4, 0, 0)
+
+
+def test_difference_p_and_mcnemar_agree_with_independent_ones(write_run):
+    n, size = 240, 3
+    human = [coins(seed, 0.7, n) for seed in (1, 2)]
+    machine = [coins(3, 0.5, n), coins(4, 0.3, n)]
+    systems = [rows(s, h, m, size=size) for s, h, m in zip("ab", human, machine, strict=True)]
+    (pair,) = compare_runs([write_run("x", *systems)], resamples=20_000).pairs
+    gap = ((1 - human[0] + machine[0]) - (1 - human[1] + machine[1])) / 2
+    assert pair.first == "a" and pair.difference == pytest.approx(gap.mean())
+    assert pair.machine_side == pytest.approx((machine[0] - machine[1]).mean() / 2)
+    assert pair.difference == pytest.approx(pair.machine_side + pair.human_side)
+
+    units, rng = gap.reshape(-1, size).sum(1), np.random.default_rng(7)
+    flipped = np.abs(rng.choice([-1, 1], (20_000, len(units))) @ units)
+    assert pair.p == pytest.approx((flipped >= abs(units.sum()) - 1e-9).mean(), abs=0.01)
+    draws = units[rng.integers(len(units), size=(20_000, len(units)))].sum(1) / n
+    expected = np.quantile(draws, [0.025, 0.975])
+    np.testing.assert_allclose([pair.low, pair.high], expected, atol=0.004)
+    assert pair.dialogues == n // size
+
+    counts = np.histogram2d(*machine, bins=2)[0]
+    assert pair.mcnemar["p"] == pytest.approx(reference_mcnemar(counts, exact=True).pvalue)
+    assert pair.mcnemar["only_first"] == counts[1, 0]
+
+
+def test_clusters_widen_the_interval(write_run):
+    a, b = np.repeat(coins(1, 0.6, 40), 5), np.repeat(coins(2, 0.4, 40), 5)
+    widths = []
+    for size in (1, 5):
+        systems = [rows(s, [1] * 200, m, size=size) for s, m in (("a", a), ("b", b))]
+        (pair,) = compare_runs([write_run(f"x{size}", *systems)]).pairs
+        widths.append(pair.high - pair.low)
+    assert widths[1] == pytest.approx(widths[0] * 5**0.5, rel=0.1)
+
+
+def four_systems(evaluator="svm"):
+    shares = {"a": 0.6, "b": 0.55, "c": 0.35, "d": 0.1}
+    for seed, (system, share) in enumerate(shares.items()):
+        yield rows(system, coins(9, 0.8, 150), coins(seed, share, 150), evaluator)
+
+
+def test_holm_goes_over_the_pairs_of_one_evaluator(write_run):
+    both = [*four_systems(), *four_systems("rnn")]
+    found = compare_runs([write_run("x", *both)])
+    assert len(found.pairs) == 12
+    for evaluator in ("svm", "rnn"):
+        mine = [pair for pair in found.pairs if pair.evaluator == evaluator]
+        expected = multipletests([pair.p for pair in mine], method="holm")
+        np.testing.assert_allclose([pair.p_holm for pair in mine], expected[1])
+        assert [pair.told_apart for pair in mine] == expected[0].tolist()
+        sizes = [pair.difference for pair in mine]
+        assert sizes == sorted(sizes, reverse=True) and min(sizes) >= 0
+        assert 0 < sum(expected[0]) < 6  # some of both kinds, or the test says little
+
+
+def test_groups_are_the_largest_sets_of_which_no_two_are_told_apart(write_run):
+    found = compare_runs([write_run("x", *four_systems())])
+    apart = {frozenset((p.first, p.second)) for p in found.pairs if p.told_apart}
+
+    def alike(names):
+        return not any(frozenset(two) in apart for two in combinations(names, 2))
+
+    sets = [set(s) for k in range(1, 5) for s in combinations("abcd", k) if alike(s)]
+    largest = [each for each in sets if not any(each < other for other in sets)]
+    assert sorted(map(sorted, found.groups["svm"])) == sorted(map(sorted, largest))
+    assert found.groups["svm"][0][0] == max(found.systems, key=lambda s: s["adversuc"])["label"]
+
+
+def test_a_system_may_stand_in_two_groups():
+    from types import SimpleNamespace as Some
+
+    from dialeval.protocols.comparison import _groups
+
+    entries = [Some(label=s, ids=[0], successes=np.array([v])) for s, v in zip("abc", (3, 2, 1))]  # noqa: B905
+    pairs = [Some(first="a", second="c", told_apart=True)]
+    assert _groups(entries, pairs) == [["a", "b"], ["b", "c"]]
+    assert groups_sentence(_groups(entries, pairs)).endswith("apart in AdverSuc: a, b | b, c")
+    assert groups_sentence(_groups(entries, [])).startswith("None can be told")
+
+
+def test_the_order_of_rows_systems_and_folders_moves_nothing(write_run):
+    one, two, three, _ = (list(each) for each in four_systems())
+    shuffled = [two[at] for at in np.random.default_rng(0).permutation(len(two))]
+    first = compare_runs([write_run("1/x", one, two), write_run("1/y", three)])
+    again = compare_runs([write_run("2/y", three), write_run("2/x", shuffled, one)])
+    assert first.to_dict() == again.to_dict()
+
+
+def test_only_contexts_that_both_answered_count(write_run):
+    a = rows("a", [1] * 30, [1] * 30)
+    b = rows("b", [1] * 30, [0] * 10 + [1] * 20, first=20)
+    found = compare_runs([write_run("x", a), write_run("y", b)])
+    (pair,) = found.pairs
+    assert (pair.n, pair.first_left_out, pair.second_left_out) == (10, 20, 20)
+    assert pair.difference == 0.5  # all ten were taken of a, none of b
+    assert "10 contexts in common, 20 and 20 left out" in " ".join(found.remarks)
+
+
+def test_an_id_with_another_human_response_is_another_context(write_run):
+    ours = write_run("x", rows("a", [1] * 20, [1] * 20))
+    mixed = [*rows("b", [1] * 8, [0] * 8), *rows("b", [1] * 12, [0] * 12, first=8, said="woman")]
+    found = compare_runs([ours, write_run("y", mixed)])
+    assert found.pairs[0].n == 8
+    assert "12 ids stand for another human response" in found.remarks[0]
+    with pytest.raises(BadInput, match="no common contexts.*same --human file"):
+        compare_runs([ours, write_run("z", rows("b", [1] * 9, [0] * 9, said="woman"))])
+
+
+def test_same_names_of_two_runs_are_told_apart(write_run):
+    runs = [write_run(n, rows("bot", [1] * 20, [b] * 20)) for n, b in (("a", 0), ("b", 1))]
+    (pair,) = compare_runs(runs).pairs
+    assert (pair.first, pair.second) == ("b/bot", "a/bot")
+    assert list(run_names(["p/a", "q/a"])) == ["p/a", "q/a"]
+    with pytest.raises(BadInput, match="given twice"):
+        compare_runs([runs[0], runs[0]])
+
+
+def test_judges_that_differ_are_named_in_a_warning(write_run, caplog):
+    a = write_run("a", rows("bot", [1] * 20, [0] * 20))
+    how = signature(metric="adversuc", evaluator="svm", system="new", folds=2, seed=0, note="x|y")
+    b = write_run("b", rows("new", [1] * 20, [1] * 20), results=[result(system="new", signature=how)])
+    with caplog.at_level(logging.WARNING):
+        found = compare_runs([a, b])
+    assert found.warnings == [
+        "svm is not the same judge everywhere: folds is 5 for bot; 2 for new.",
+        "svm is not the same judge everywhere: note is unknown for bot; x|y for new.",
+    ]
+    assert caplog.messages == found.warnings
+    assert found.pairs[0].judges_differ == ("folds", "note")
+    assert signature_parts(how)["note"] == "x|y"
+
+
+def test_judges_alike_give_no_warning(write_run):
+    found = compare_runs([write_run("x", *four_systems())])
+    assert not found.warnings and not found.remarks
+    assert all(pair.judges_differ == () and pair.human_changed == 0 for pair in found.pairs)
+
+
+def test_several_responses_to_a_context_are_averaged(write_run):
+    a = [*rows("a", [1] * 8, [1] * 8), *rows("a", [1] * 8, [0] * 8)]
+    (pair,) = compare_runs([write_run("x", a, rows("b", [1] * 8, [0] * 8))]).pairs
+    assert (pair.n, pair.first_adversuc, pair.difference) == (8, 0.25, 0.25)
+    assert pair.mcnemar is None
+
+
+def test_other_scenarios_and_references_are_left_alone(write_run):
+    other = [{**row, "scenario": "machine_random"} for row in rows("b", [0] * 9, [1] * 9)]
+    coin = rows("b", [0] * 9, [1] * 9, "coin"), rows("a", [0] * 9, [1] * 9, "coin")
+    folder = write_run("x", rows("a", [1] * 9, [1] * 9), rows("b", [1] * 9, [0] * 9), other, *coin)
+    assert {pair.evaluator for pair in compare_runs([folder]).pairs} == {"svm"}
+    assert compare_runs([folder], ["coin"]).pairs[0].difference == 0
+    assert compare_runs([folder]).pairs[0].difference == 0.5
+
+
+def test_contexts_with_one_side_are_counted(write_run):
+    alone = [row for row in rows("a", [1] * 3, [1] * 3, first=9) if row["label"]]
+    found = compare_runs([write_run("x", rows("a", [1] * 9, [1] * 9), alone, rows("b", [1] * 9, [0] * 9))])
+    assert found.pairs[0].n == 9
+    assert "a before svm: 3 contexts without" in found.remarks[0]
+
+
+def test_the_detectable_difference_is_found_four_times_in_five():
+    rng, n = np.random.default_rng(0), 300
+    spread = rng.choice([-0.5, 0, 0.5], n)
+    least = detectable_difference(spread, np.arange(n))
+    assert least == pytest.approx((norm.ppf(0.975) + norm.ppf(0.8)) * spread.std() / n**0.5, rel=0.01)
+    chances = [1 / 3 - least, 1 / 3, 1 / 3 + least]  # differ by `least` in the mean
+    drawn = rng.choice([-0.5, 0, 0.5], (4_000, n), p=chances)
+    found = np.abs(drawn.mean(1)) / (drawn.std(1, ddof=1) / n**0.5) > norm.ppf(0.975)
+    assert found.mean() == pytest.approx(0.8, abs=0.03)
+
+
+def test_dialogues_that_hang_together_detect_less():
+    differences = np.repeat(np.random.default_rng(1).choice([-0.5, 0.5], 50), 4)
+    alone = detectable_difference(differences, np.arange(200))
+    assert detectable_difference(differences, np.arange(200) // 4) == pytest.approx(2 * alone, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("file", "message"),
+    [("results.json", "no results.json here.*output-dir"), ("scores.parquet", "no scores.parquet")],
+)
+def test_a_folder_that_is_no_run_is_named(write_run, file, message):
+    folder = write_run("x", *four_systems())
+    (folder / file).unlink()
+    with pytest.raises(BadInput, match=message):
+        compare_runs([folder])
+    (folder / file).write_text("[1")
+    with pytest.raises(BadInput, match="expected (JSON|a Parquet file)"):
+        compare_runs([folder])
+
+
+def test_missing_columns_and_rows_without_a_metric_are_named(write_run):
+    folder = write_run("x", *four_systems())
+    table = parquet.read_table(folder / "scores.parquet").drop_columns(["taken", "id"])
+    parquet.write_table(table, folder / "scores.parquet")
+    with pytest.raises(BadInput, match="the columns id, taken are missing"):
+        compare_runs([folder])
+    (folder / "results.json").write_text('{"results": [{"value": 1}]}')
+    with pytest.raises(BadInput, match="objects with metric, system"):
+        compare_runs([folder])
+
+
+def test_what_cannot_be_compared_is_said(write_run):
+    one = write_run("x", rows("a", [1] * 9, [1] * 9), rows("a", [1] * 9, [1] * 9, "coin"))
+    with pytest.raises(BadInput, match="Unknown evaluator 'gpt'. Choose one of coin, svm"):
+        compare_runs([one], ["gpt"])
+    with pytest.raises(BadInput, match="only one system a judge: a"):
+        compare_runs([one])
+    with pytest.raises(BadInput, match="no judge but coin or length"):
+        compare_runs([write_run("y", rows("a", [1] * 9, [1] * 9, "coin"))])
+
+
+def test_few_resamples_are_remarked_and_one_dialogue_has_no_interval(write_run):
+    systems = [rows(s, [1] * 9, [t] * 9, size=9) for s, t in (("a", 1), ("b", 0))]
+    found = compare_runs([write_run("x", *systems)], resamples=9)
+    assert "9 resamples cannot show a p-value of 0.05" in found.remarks[0]
+    assert not found.pairs[0].told_apart and found.pairs[0].detectable is None
+    told = found.to_dict()
+    assert told["pairs"][0]["low"] is None and json.dumps(told, allow_nan=False)
+    assert comparison_tables(found)
+
+
+RESULTS = [
+    result(system="bot", value=0.3),
+    result(system="bad", value=0.1, low=0.05, high=0.25),
+    result(system="bot", evaluator="coin", value=0.5),
+    result("ere", "bot", value=0.1, low=0.05, high=0.21),
+    result("ere", "bad", value=None, low=None, high=None, n=3),
+    result("human_vs_random", "", value=0.8, details={"gap": 0.2, "gap_low": 0.1, "gap_high": 0.3}),
+    result("distinct_1", "bot", "", 0.4, low=None, high=None),
+    result("distinct_1", "human", "", 0.6, low=None, high=None),
+    result("distinct_1", "bad", "", 0.2, low=None, high=None),
+]
+RESULTS[0]["details"] = {"auroc": 0.9, "balanced": True, "parts": {"x": {"adversuc": 0.4, "n": 7}}}
+
+
+def outcomes(folder, *limits, **options):
+    return {
+        (check.system, check.evaluator): check.passed
+        for check in check_run(folder, *limits, **options)
+    }
+
+
+def test_conditions_hold_for_every_judged_system_before_real_evaluators(write_run):
+    folder = write_run("x", results=RESULTS)
+    assert outcomes(folder, {"adversuc": 0.2}) == {("bot", "svm"): True, ("bad", "svm"): False}
+    assert outcomes(folder, {"adversuc": 0.1}) == {("bot", "svm"): True, ("bad", "svm"): True}
+    assert outcomes(folder, None, {"adversuc": 0.1}, systems=["bad"]) == {("bad", "svm"): True}
+    assert outcomes(folder, {"human_vs_random": 0.7}, systems=["bot"]) == {("", "svm"): True}
+    assert outcomes(folder, {"distinct_1": 0.3}) == {("bot", ""): True, ("bad", ""): False}
+    assert outcomes(folder, {"distinct_1": 0.3}, systems=["human"]) == {("human", ""): True}
+    coin = outcomes(folder, {"adversuc": 0.4}, systems=["bot"], evaluators=["coin"])
+    assert coin == {("bot", "coin"): True}
+
+
+def test_ends_of_the_interval_can_be_tested(write_run):
+    folder, bot = write_run("x", results=RESULTS), {"systems": ["bot"]}
+    for bound, least, most in (("value", 0.3, 0.3), ("low", 0.2, 0.2), ("high", 0.4, 0.4)):
+        assert outcomes(folder, {"adversuc": least}, bound=bound, **bot)["bot", "svm"]
+        assert not outcomes(folder, {"adversuc": least + 0.01}, bound=bound, **bot)["bot", "svm"]
+        assert outcomes(folder, None, {"adversuc": most}, bound=bound, **bot)["bot", "svm"]
+    careful = {"bound": "conservative", **bot}
+    assert not outcomes(folder, {"adversuc": 0.25}, **careful)["bot", "svm"]
+    assert not outcomes(folder, None, {"ere": 0.2}, **careful)["bot", "svm"]
+    assert outcomes(folder, {"human_vs_random.gap": 0.1}, **careful)["", "svm"]
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "line"),
+    [
+        ("adversuc", {}, "pass: adversuc >= 0.2, bot before svm: 0.300 (95 %: 0.200 to 0.400), n = 80"),
+        ("adversuc.auroc", {}, "pass: adversuc.auroc >= 0.2, bot before svm: 0.900 (95 %: - to -), n = 80"),
+        ("adversuc.parts.x.adversuc", {}, "0.400 (95 %: - to -), n = 7"),
+        ("adversuc.auroc", {"bound": "low"}, "0.9 without an interval, so its low end is unknown."),
+        ("adversuc.balanced", {}, "it is true, not a number."),
+        ("adversuc.f1", {}, "no 'f1' in the details. There are auroc, balanced, parts."),
+        ("adversuc.auroc.x", {}, "no 'auroc.x' in the details."),
+        ("advers", {}, "FAIL: advers >= 0.2: the run has no metric 'advers'. It has adversuc, ere,"),
+        ("ere", {"systems": ["bad"]}, "FAIL: ere >= 0.2, bad before svm: it is null"),
+        ("ere", {"evaluators": ["coin"]}, "FAIL: ere >= 0.2, bot before coin: was not measured."),
+    ],
+)  # fmt: skip
+def test_each_condition_is_told_in_a_line(write_run, name, options, line):
+    options = {"systems": ["bot"], **options}
+    (check,) = check_run(write_run("x", results=RESULTS), {name: 0.2}, **options)
+    assert line in str(check)
+    assert check.passed == str(check).startswith("pass")
+
+
+def test_a_number_is_not_rounded_over_its_limit(write_run):
+    folder = write_run("x", results=[result(value=0.19999)])
+    assert "FAIL" in str(check_run(folder, {"adversuc": 0.2})[0])
+    assert ": 0.19999 (" in str(check_run(folder, {"adversuc": 0.2})[0])
+
+
+def test_assert_metrics_raises_the_same_lines(write_run):
+    folder = write_run("x", results=RESULTS)
+    assert_metrics(folder, min={"adversuc": 0.1}, max={"adversuc": 0.3})
+    with pytest.raises(AssertionError) as error:
+        assert_metrics(folder, min={"adversuc": 0.2}, max={"ere": 0.2})
+    checks = check_run(folder, {"adversuc": 0.2}, {"ere": 0.2})
+    assert str(error.value).splitlines() == [str(check) for check in checks]
+    assert [check.passed for check in checks] == [False, True, False, True]
+
+
+def test_conditions_that_make_no_sense_are_refused(write_run):
+    folder = write_run("x", results=RESULTS)
+    with pytest.raises(BadInput, match="Unknown system 'b'. Choose one of bad, bot, human"):
+        check_run(folder, {"adversuc": 0.2}, systems=["b"])
+    with pytest.raises(BadInput, match="Unknown evaluator 'rnn'. Choose one of coin, svm"):
+        check_run(folder, {"adversuc": 0.2}, evaluators=["rnn"])
+    with pytest.raises(BadInput, match="Unknown bound 'lower'. Choose one of value, low"):
+        check_run(folder, {"adversuc": 0.2}, bound="lower")
+    with pytest.raises(BadInput, match="no condition to check"):
+        check_run(folder)
