@@ -6,10 +6,13 @@ import typer
 
 from dialeval._version import __version__
 from dialeval.commands import (
+    check,
+    compare,
     data,
     demo,
     evaluate,
     generate,
+    register,
     score,
     selfchat,
     train,
@@ -30,6 +33,9 @@ app.command("train-generator", context_settings=_PASSED_ON)(train_generator.trai
 app.command("score")(score.score)
 app.command("generate")(generate.generate)
 app.command("evaluate")(evaluate.evaluate)
+app.command("compare")(compare.compare)
+app.command("check")(check.check)
+app.command("register")(register.register)
 app.command("selfchat")(selfchat.selfchat)
 
 

@@ -606,11 +606,11 @@ def _measured(check: Check, row: dict[str, Any] | None, key: str) -> Check:
     numbers = row
     if key:
         *path, last = key.split(".")
-        numbers = row.get("details", {})
+        numbers = row.get("details") or {}
         for part in path:
             numbers = numbers.get(part, {}) if isinstance(numbers, dict) else {}
         if not isinstance(numbers, dict) or last not in numbers:
-            choices = _some(list(row.get("details", {})), 20) or "none"
+            choices = _some(list(row.get("details") or {}), 20) or "none"
             return replace(check, problem=f"no {key!r} in the details. There are {choices}.")
         names = {"value": last, "low": f"{last}_low", "high": f"{last}_high"}
         numbers = {to: numbers.get(name) for to, name in names.items()} | {

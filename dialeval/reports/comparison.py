@@ -40,29 +40,29 @@ def groups_sentence(groups: Sequence[Sequence[str]]) -> str:
 
 
 def _table(evaluator: str, pairs: Sequence[Any]) -> Table:
+    """Two lines a pair, so that it fits a terminal of 80 columns."""
     title = f"AdverSuc before {escape(evaluator)}, on the same contexts"
-    table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0), pad_edge=False, title=title)
+    table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0), show_edge=False, title=title)
     table.title_justify, table.title_style = "left", "bold"
-    table.add_column("first", overflow="fold")
-    table.add_column("second", overflow="fold")
-    for name in ("AdverSuc", "diff.", "95 %", "p", "Holm", "machines", "McNemar", "n", "least"):
+    table.add_column("systems", overflow="fold")
+    for name in ("AdverSuc", "diff.", "95 %", "p", "Holm", "machines", "n", "least"):
         table.add_column(name, justify="right", no_wrap=True)
     for pair in pairs:
-        table.add_row(*_row(pair), style="" if pair.told_apart else "dim")
+        table.add_row(*_row(pair), style="" if pair.told_apart else "dim", end_section=True)
     return table
 
 
 def _row(pair: Any) -> list[str]:
+    mark = "*" if pair.judges_differ else ""
+    known = pair.low == pair.low  # NaN where one dialogue is all there is
     return [
-        escape(pair.first),
-        escape(pair.second) + ("*" if pair.judges_differ else ""),
-        f"{_share(pair.first_adversuc)} {_share(pair.second_adversuc)}",
+        f"{escape(pair.first)}\n{escape(pair.second)}{mark}",
+        f"{_share(pair.first_adversuc)}\n{_share(pair.second_adversuc)}",
         _share(pair.difference),
-        "-" if pair.low != pair.low else f"{_share(pair.low)} {_share(pair.high)}",
+        f"{_share(pair.low)} {_share(pair.high)}" if known else "-",
         _p(pair.p),
         _p(pair.p_holm),
-        _share(pair.machine_side),
-        _p(pair.mcnemar["p"]) if pair.mcnemar else "-",
+        _share(pair.machine_side) + (f"\np {_p(pair.mcnemar['p'])}" if pair.mcnemar else ""),
         f"{pair.n:,}",
         _share(pair.detectable) if pair.detectable is not None else "none",
     ]
@@ -71,7 +71,7 @@ def _row(pair: Any) -> list[str]:
 def _legend(found: Any) -> Iterator[str]:
     yield (
         "p: approximate randomisation by dialogue; Holm: over the pairs of the evaluator. "
-        "machines: part of the difference that machine responses make, McNemar on them alone. "
+        "machines: what the machine responses add to the difference, and McNemar's p on them. "
         "least: smallest true difference found with 80 % power. All for the judges as trained."
     )
     changed = [pair for pair in found.pairs if pair.human_changed]

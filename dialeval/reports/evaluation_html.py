@@ -1,66 +1,23 @@
 """An evaluation as one page of HTML that needs nothing beside it."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
-from dialeval.reports import evaluation_plots as plots
-from dialeval.reports.drawing import deviation_bar, interval_bar
-from dialeval.reports.evaluation_plots import Scores
-from dialeval.reports.evaluation_rows import (
-    REFERENCES,
-    UPPER_BOUND,
-    Row,
-    between,
-    cleaned,
-    columns,
-    count,
-    notes,
-    number,
-    p_value,
-    rows,
-    saturation,
-    share,
-    signed,
-    transfers,
-)
-
-_KINDS = {  # how a verdict looks
-    "cannot be told apart": "good",
-    "told apart": "apart",
-    "won by noise": "noise",
-    "judge too weak to say": "weak",
-}
-_SCENARIOS = {
-    "human_human": "human / human",
-    "machine_machine": "machine / machine",
-    "human_random": "human / random",
-    "human_next": "human / next turn",
-}
-_BESIDE = {  # what stands beside AdverSuc
-    "machines_taken_for_humans": "machines taken for humans",
-    "humans_taken_for_machines": "humans taken for machines",
-    "pairwise_accuracy": "pairwise accuracy",
-    "tpr_at_5_fpr": "machines found, 5 % of humans accused",
-    "tpr_at_1_fpr": "machines found, 1 % of humans accused",
-    "response_only": "response only",
-    "shuffled_context": "shuffled context",
-    "length_stratified_accuracy": "accuracy within lengths",
-    "minimum_detectable_accuracy": "smallest detectable accuracy",
-}
-_TEXT, _TURNS, _EXAMPLES = 800, 6, 10  # characters, turns of a context, examples of a kind
-_COLOURS = 8
+from dialeval.reports import evaluation_sections as sections
+from dialeval.reports.evaluation_plots import Scores, read_scores
+from dialeval.reports.evaluation_rows import REFERENCES, UPPER_BOUND, cleaned, count, number, rows
 
 
 def write_report(folder: Path | str) -> Path:
     """Write `report.html` from the `results.json` and `scores.parquet` in a folder."""
     folder = Path(folder)
     told, scores = _told(folder / "results.json"), folder / "scores.parquet"
-    page = render(told, plots.read_scores(scores) if scores.is_file() else {})
+    page = render(told, read_scores(scores) if scores.is_file() else {})
     target, part = folder / "report.html", folder / "report.html.part"
     part.write_text(page, encoding="utf-8", newline="\n")
     part.replace(target)  # so that a stopped run leaves no half page under this name
@@ -81,37 +38,39 @@ def _told(path: Path) -> dict[str, Any]:
 
 
 def render(told: Mapping[str, Any], scores: Mapping[tuple[str, str], Scores]) -> str:
-    """The page, the same for the same results; whatever was written by a user is escaped."""
-    told, found = _clean(told), rows(_clean(told))
-    systems = {name: place for place, name in enumerate(_systems(told, found), 1)}
-    judges = list(dict.fromkeys(row.evaluator for row in found)) or sorted(
-        {key[1] for key in scores}
-    )
-    kinds = _line_kinds(judges)
-    view = {
-        "systems": systems,
-        "judges": [{"name": name, "kind": kinds[name]} for name in judges if name != "coin"],
-        "n": count(max((number(row.adversuc, "n") or 0 for row in found), default=0)),
-        "verdicts": _verdicts(told, found, systems),
-        "table": _table(found),
-        "beside": _beside(found),
-        "companions": _companions(told),
-        "reliability": _reliability(found),
-        "curves": _score_plots(scores, systems, kinds, found),
-        "corners": _corners(found, systems),
-        "learning": _learning(told, systems, kinds),
-        "examples": _examples(told),
-        "remarks": told.get("remarks") or [],
-        "settings": list(_flat(told.get("settings") or {})),
-        "versions": list(_flat(told.get("versions") or {})),
-        "signature": told.get("signature") or "",
-        "UPPER_BOUND": UPPER_BOUND,
-    }
+    """The page, the same for the same results; whatever a user or a model wrote is escaped."""
     source = files("dialeval.reports").joinpath("evaluation.html.jinja").read_text(encoding="utf-8")
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    return environment.from_string(source).render(view)
+    return environment.from_string(source).render(_view(_clean(told), scores))
+
+
+def _view(told: Mapping[str, Any], scores: Mapping[tuple[str, str], Scores]) -> dict[str, Any]:
+    """What the template lays out."""
+    found = rows(told)
+    systems = sections.numbered(told, found)
+    judges = dict.fromkeys([*(row.evaluator for row in found), *(judge for _, judge in scores)])
+    kinds = sections.line_kinds(list(judges))
+    return {
+        "systems": systems,
+        "judges": [name for name in judges if name not in REFERENCES],
+        "n": count(max((number(row.adversuc, "n") or 0 for row in found), default=0)),
+        "verdicts": sections.verdicts(told, found, systems),
+        "table": sections.table(found),
+        "beside": sections.beside(found),
+        "companions": sections.companions(told),
+        "reliability": sections.reliability(found),
+        "curves": sections.score_plots(scores, systems, kinds, found),
+        "corners": sections.corners(found, systems),
+        "learning": sections.learning(told, systems, kinds),
+        "examples": sections.examples(told),
+        "remarks": told.get("remarks") or [],
+        "settings": list(sections.flat(told.get("settings") or {})),
+        "versions": list(sections.flat(told.get("versions") or {})),
+        "signature": told.get("signature") or "",
+        "UPPER_BOUND": UPPER_BOUND,
+    }
 
 
 def _clean(value: Any) -> Any:
@@ -121,247 +80,3 @@ def _clean(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_clean(each) for each in value]
     return cleaned(value) if isinstance(value, str) else value
-
-
-def _systems(told: Mapping[str, Any], found: Sequence[Row]) -> list[str]:
-    listed = [*(told.get("verdicts") or ()), *(told.get("curves") or ())]
-    names = [row.system for row in found] + [each.get("system") for each in listed]
-    return [name for name in dict.fromkeys([*names, *(told.get("examples") or ())]) if name]
-
-
-def _line_kinds(judges: Sequence[str]) -> dict[str, str]:
-    """How each judge's line looks in every plot: a colour, and dashes once colours run out."""
-    real = [name for name in judges if name not in REFERENCES]
-    kinds = {
-        name: f"c{place % _COLOURS}" + (" dashed" if place >= _COLOURS else "")
-        for place, name in enumerate(real)
-    }
-    return {**kinds, **dict.fromkeys(REFERENCES, "reference")}
-
-
-def _verdicts(
-    told: Mapping[str, Any], found: Sequence[Row], systems: Mapping[str, int]
-) -> list[dict[str, Any]]:
-    row_of = {(row.system, row.evaluator): row for row in found}
-    cards = []
-    for system, place in systems.items():
-        own = [each for each in told.get("verdicts") or () if each.get("system") == system]
-        first = own[0] if own else {"verdict": "no verdict", "text": "This run gave none."}
-        row = row_of.get((system, first.get("evaluator")), Row(system, ""))
-        cards.append({
-            "place": place, "system": system, "verdict": first.get("verdict") or "no verdict",
-            "kind": _KINDS.get(first.get("verdict"), "open"), "text": first.get("text") or "",
-            "rests_on": _rests_on(row), "upper_bound": row.upper_bound,
-            "others": [{**each, "text": each.get("text") or ""} for each in own[1:]],
-        })  # fmt: skip
-    return cards
-
-
-def _rests_on(row: Row) -> list[tuple[str, str]]:
-    """The numbers behind a verdict, without those that are missing."""
-    smallest = number(row.adversuc, "minimum_detectable_accuracy")
-    facts = [
-        ("judge", row.evaluator),
-        ("AdverSuc", _with_interval(row.adversuc)),
-        ("responses", count(number(row.adversuc, "n"))),
-        ("p of no difference", p_value(number(row.adversuc, "p_value"))),
-        ("control, human-vs-random", _with_interval(row.control)),
-        ("machine-vs-random", _with_interval(row.machine)),
-        ("its gap to the response alone", signed(number(row.machine, "gap"))),
-        ("ERE by transfer" if transfers(row) else "ERE", _with_interval(row.ere)),
-        ("smallest accuracy it would notice", share(smallest)),
-    ]
-    return [(name, value) for name, value in facts if value.strip("–")]
-
-
-def _with_interval(result: Mapping[str, Any]) -> str:
-    ends = between(result)
-    return share(number(result, "value")) + (f" ({ends})" if ends != "–" else "")
-
-
-def _by_system(found: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
-    for system in dict.fromkeys(row.system for row in found):
-        yield system, [row for row in found if row.system == system]
-
-
-def _table(found: Sequence[Row]) -> dict[str, Any]:
-    shown = columns(found)
-    parts = ("value", "low", "high")
-    return {
-        "heads": [column.name for column in shown],
-        "notes": notes(found),
-        "groups": [
-            (system, [
-                {
-                    "evaluator": row.evaluator, "reference": row.reference,
-                    "bar": interval_bar(*(number(row.adversuc, part) for part in parts)),
-                    "cells": [column.cell(row) for column in shown],
-                    "control": between(row.control), "machine": between(row.machine),
-                }
-                for row in own
-            ])
-            for system, own in _by_system(found)
-        ],
-    }  # fmt: skip
-
-
-def _beside(found: Sequence[Row]) -> dict[str, Any]:
-    """What else is known of each judgement, without columns that nobody filled."""
-    shown = [key for key in _BESIDE if any(number(row.adversuc, key) is not None for row in found)]
-    groups = [
-        (system, [(row, [share(number(row.adversuc, key)) for key in shown]) for row in own])
-        for system, own in _by_system(found)
-    ]
-    return {"heads": [_BESIDE[key] for key in shown], "groups": groups}
-
-
-def _companions(told: Mapping[str, Any]) -> dict[str, Any]:
-    """Numbers that need no judge, such as distinct-1, a row for each system."""
-    own = [each for each in told.get("results") or () if not each.get("evaluator")]
-    own = [each for each in own if each.get("system")]
-    metrics = list(dict.fromkeys(each.get("metric") for each in own))
-    value = {(each["system"], each.get("metric")): number(each, "value") for each in own}
-    names = dict.fromkeys(each["system"] for each in own)
-    cells = [(name, [_companion(key, value.get((name, key))) for key in metrics]) for name in names]
-    return {"heads": [str(key).replace("_", " ") for key in metrics], "rows": cells}
-
-
-def _companion(metric: Any, value: float | None) -> str:
-    return f"{value:.1f}" if metric == "tokens" and value is not None else share(value)
-
-
-def _reliability(found: Sequence[Row]) -> list[dict[str, Any]]:
-    """Tables of the four scenarios, one for judges that were retrained and one for the others."""
-    tables = []
-    for transfer in (False, True):
-        own = [row for row in found if row.ere and transfers(row) == transfer]
-        if own:
-            tables.append({"transfer": transfer, "rows": [_scenarios(row) for row in own]})
-    return tables
-
-
-def _scenarios(row: Row) -> dict[str, Any]:
-    told = (row.ere.get("details") or {}).get("scenarios") or {}
-    cells = []
-    for name in _SCENARIOS:
-        each = told.get(name) or {}
-        deviation = number(each, "deviation")
-        cells.append({
-            "adversuc": share(number(each, "adversuc")), "deviation": signed(deviation),
-            "bar": deviation_bar(deviation) if deviation is not None else "",
-        })  # fmt: skip
-    return {
-        "system": row.ere.get("system") or "", "evaluator": row.evaluator,
-        "reference": row.reference, "cells": cells, "ere": share(number(row.ere, "value")),
-        "interval": between(row.ere), "noise": share(number(row.ere, "noise_floor")),
-        "missing": [shown for name, shown in _SCENARIOS.items() if not told.get(name)],
-    }  # fmt: skip
-
-
-def _score_plots(
-    scores: Mapping[tuple[str, str], Scores],
-    systems: Mapping[str, int],
-    kinds: Mapping[str, str],
-    found: Sequence[Row],
-) -> list[dict[str, Any]]:
-    """ROC, histograms and score against length of each system."""
-    area = {(row.system, row.evaluator): share(number(row.adversuc, "auroc")) for row in found}
-    told = []
-    for system, place in systems.items():
-        own = {judge: each for (name, judge), each in scores.items() if name == system}
-        own = {judge: each for judge, each in own.items() if judge != "coin"}
-        real = {judge: each for judge, each in own.items() if judge not in REFERENCES} or own
-        if not own:
-            continue
-        legend = [(judge, kinds.get(judge, "c0"), area.get((system, judge), "–")) for judge in own]
-        lines = {judge: kind for judge, kind, _ in legend}
-        told.append({
-            "system": system, "place": place, "legend": legend,
-            "roc": plots.roc_plot(own, lines, f"ROC curves of the judges of {system}"),
-            "panels": [{
-                "judge": judge,
-                "histogram": plots.histogram_plot(
-                    each, f"Histogram of the scores that {judge} gives humans and {system}"),
-                "length": plots.length_plot(
-                    each, f"Mean score by {judge} against length, for humans and {system}"),
-            } for judge, each in real.items()],
-        })  # fmt: skip
-    return told
-
-
-def _corners(found: Sequence[Row], systems: Mapping[str, int]) -> dict[str, Any]:
-    placed = [row for row in found if plots.corner(row) and not row.reference]
-    judges = dict.fromkeys(row.evaluator for row in placed)
-    alt = "AdverSuc against machine-vs-random accuracy before {}; the table below has the numbers"
-    panels = [
-        {"judge": judge, "plot": plots.corner_plot(
-            [row for row in placed if row.evaluator == judge], systems, alt.format(judge))}
-        for judge in judges
-    ]  # fmt: skip
-    points = [
-        {
-            "place": systems[row.system], "system": row.system, "judge": row.evaluator,
-            "adversuc": share(number(row.adversuc, "value")),
-            "machine": share(number(row.machine, "value")),
-            "gap": signed(number(row.machine, "gap")), "corner": plots.corner(row),
-        }
-        for row in placed
-    ]  # fmt: skip
-    return {"panels": panels, "points": points}
-
-
-def _learning(
-    told: Mapping[str, Any], systems: Mapping[str, int], kinds: Mapping[str, str]
-) -> list[dict[str, Any]]:
-    states, found = saturation(told), []
-    for system, place in systems.items():
-        curves: dict[str, list[Mapping[str, Any]]] = {}
-        for point in told.get("curves") or ():
-            if point.get("system") == system and point.get("evaluator") != "coin":
-                curves.setdefault(point.get("evaluator") or "", []).append(point)
-        if curves:
-            lines = {judge: kinds.get(judge, "c0") for judge in curves}
-            alt = f"Learning curve: AdverSuc of {system} by the number of training examples"
-            said = [(judge, lines[judge], states[system, judge]) for judge in curves]
-            plot = plots.learning_plot(curves, lines, alt)
-            found.append({"system": system, "place": place, "plot": plot, "said": said})
-    return found
-
-
-def _examples(told: Mapping[str, Any]) -> list[dict[str, Any]]:
-    kinds = (("fooling", "Most fooling"), ("obvious", "Most obvious"))
-    shown = []
-    for system, own in (told.get("examples") or {}).items():
-        lists = [
-            (title, kind, [_example(each) for each in ((own or {}).get(kind) or ())[:_EXAMPLES]])
-            for kind, title in kinds
-        ]
-        if any(each for _, _, each in lists):
-            shown.append({"system": system, "lists": lists})
-    return shown
-
-
-def _example(each: Mapping[str, Any]) -> dict[str, Any]:
-    turns = each.get("context") or []
-    return {
-        "earlier": max(0, len(turns) - _TURNS),
-        "context": [_cut(turn) for turn in turns[-_TURNS:]],
-        "response": _cut(each.get("response")),
-        "human": _cut(each.get("human")),
-        "score": share(number(each, "score")),
-        "evaluator": each.get("evaluator") or "",
-    }
-
-
-def _cut(text: Any) -> str:
-    text = "" if text is None else str(text)
-    return text if len(text) <= _TEXT else text[: _TEXT - 1] + "…"
-
-
-def _flat(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    """Settings one a line, those within others with both names."""
-    if isinstance(value, Mapping) and value:
-        for key, each in value.items():
-            yield from _flat(each, f"{name}.{key}" if name else str(key))
-    else:
-        yield name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -9,7 +9,7 @@ import numpy as np
 from markupsafe import Markup
 
 from dialeval.reports.drawing import Frame
-from dialeval.reports.evaluation_rows import Row, number
+from dialeval.reports.evaluation_rows import Row, cleaned, number
 
 _COLUMNS = ("system", "evaluator", "label", "fold", "score", "taken", "tokens")
 _GRID = np.linspace(0, 1, 101)  # false positive rates at which the folds' curves are averaged
@@ -37,14 +37,11 @@ def read_scores(path: Path) -> dict[tuple[str, str], Scores]:
     read = {name: table[name].to_numpy() for name in _COLUMNS}
     known = np.isfinite(read["score"].astype(float))
     read = {name: values[known] for name, values in read.items()}
-    keys = [(system or "", evaluator or "") for system, evaluator in _names(read)]
-    order = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    names = (map(cleaned, read[name].tolist()) for name in ("system", "evaluator"))
+    keys = list(zip(*names, strict=True))
+    order = {key: place for place, key in enumerate(dict.fromkeys(keys))}
     which = np.array([order[key] for key in keys], dtype=int)
-    return {key: _scores(read, which == number) for key, number in order.items()}
-
-
-def _names(read: Mapping[str, np.ndarray]) -> Any:
-    return zip(read["system"].tolist(), read["evaluator"].tolist(), strict=True)
+    return {key: _scores(read, which == place) for key, place in order.items()}
 
 
 def _scores(read: Mapping[str, np.ndarray], rows: np.ndarray) -> Scores:
@@ -189,7 +186,7 @@ def learning_plot(
             lines[name] = np.array(told, dtype=float).T  # (4, points)
     highest = max((np.nanmax(line[1:]) for line in lines.values()), default=0.5)
     furthest = max((line[0].max() for line in lines.values()), default=1)
-    frame = Frame((0, 1.05 * furthest), (0, max(0.55, 1.05 * highest)))
+    frame = Frame((0, max(1, 1.05 * furthest)), (0, max(0.55, 1.05 * highest)))
     parts = [frame.line(frame.x, [0.5, 0.5], "chance")]
     for name, (n, value, low, high) in lines.items():
         if np.isfinite([low, high]).all():

@@ -78,7 +78,7 @@ def test_the_difference_of_four_contexts_by_hand(write_run):
     assert pair.difference == 0.375
     assert (pair.machine_side, pair.human_side) == (0.375, 0.0)
     assert pair.human_changed == 2
-    # gaps .5, .5, -.5, 1: of 16 signs, |sum| >= 1.5 for +++, -++ ... counted below
+    # every one of the 16 ways to swap the systems, and how often the sum is as far from 0
     gaps = [0.5, 0.5, -0.5, 1.0]
     sums = [abs(np.dot(signs, gaps)) for signs in product((1, -1), repeat=4)]
     assert pair.p == np.mean([each >= 1.5 for each in sums]) == 0.5
@@ -205,7 +205,9 @@ def test_same_names_of_two_runs_are_told_apart(write_run):
 def test_judges_that_differ_are_named_in_a_warning(write_run, caplog):
     a = write_run("a", rows("bot", [1] * 20, [0] * 20))
     how = signature(metric="adversuc", evaluator="svm", system="new", folds=2, seed=0, note="x|y")
-    b = write_run("b", rows("new", [1] * 20, [1] * 20), results=[result(system="new", signature=how)])
+    b = write_run(
+        "b", rows("new", [1] * 20, [1] * 20), results=[result(system="new", signature=how)]
+    )
     with caplog.at_level(logging.WARNING):
         found = compare_runs([a, b])
     assert found.warnings == [
@@ -241,7 +243,9 @@ def test_other_scenarios_and_references_are_left_alone(write_run):
 
 def test_contexts_with_one_side_are_counted(write_run):
     alone = [row for row in rows("a", [1] * 3, [1] * 3, first=9) if row["label"]]
-    found = compare_runs([write_run("x", rows("a", [1] * 9, [1] * 9), alone, rows("b", [1] * 9, [0] * 9))])
+    found = compare_runs(
+        [write_run("x", rows("a", [1] * 9, [1] * 9), alone, rows("b", [1] * 9, [0] * 9))]
+    )
     assert found.pairs[0].n == 9
     assert "a before svm: 3 contexts without" in found.remarks[0]
 
@@ -250,7 +254,9 @@ def test_the_detectable_difference_is_found_four_times_in_five():
     rng, n = np.random.default_rng(0), 300
     spread = rng.choice([-0.5, 0, 0.5], n)
     least = detectable_difference(spread, np.arange(n))
-    assert least == pytest.approx((norm.ppf(0.975) + norm.ppf(0.8)) * spread.std() / n**0.5, rel=0.01)
+    assert least == pytest.approx(
+        (norm.ppf(0.975) + norm.ppf(0.8)) * spread.std() / n**0.5, rel=0.01
+    )
     chances = [1 / 3 - least, 1 / 3, 1 / 3 + least]  # differ by `least` in the mean
     drawn = rng.choice([-0.5, 0, 0.5], (4_000, n), p=chances)
     found = np.abs(drawn.mean(1)) / (drawn.std(1, ddof=1) / n**0.5) > norm.ppf(0.975)
@@ -260,7 +266,9 @@ def test_the_detectable_difference_is_found_four_times_in_five():
 def test_dialogues_that_hang_together_detect_less():
     differences = np.repeat(np.random.default_rng(1).choice([-0.5, 0.5], 50), 4)
     alone = detectable_difference(differences, np.arange(200))
-    assert detectable_difference(differences, np.arange(200) // 4) == pytest.approx(2 * alone, rel=0.02)
+    assert detectable_difference(differences, np.arange(200) // 4) == pytest.approx(
+        2 * alone, rel=0.02
+    )
 
 
 @pytest.mark.parametrize(
@@ -356,14 +364,16 @@ def test_ends_of_the_interval_can_be_tested(write_run):
 @pytest.mark.parametrize(
     ("name", "options", "line"),
     [
-        ("adversuc", {}, "pass: adversuc >= 0.2, bot before svm: 0.300 (95 %: 0.200 to 0.400), n = 80"),
-        ("adversuc.auroc", {}, "pass: adversuc.auroc >= 0.2, bot before svm: 0.900 (95 %: - to -), n = 80"),
+        ("adversuc", {}, "pass: adversuc >= 0.2, bot before svm: 0.300 (95 %: 0.200 to "
+         "0.400), n = 80"),
+        ("adversuc.auroc", {}, "pass: adversuc.auroc >= 0.2, bot before svm: 0.900 (95 %: "
+         "- to -), n = 80"),
         ("adversuc.parts.x.adversuc", {}, "0.400 (95 %: - to -), n = 7"),
         ("adversuc.auroc", {"bound": "low"}, "0.9 without an interval, so its low end is unknown."),
         ("adversuc.balanced", {}, "it is true, not a number."),
         ("adversuc.f1", {}, "no 'f1' in the details. There are auroc, balanced, parts."),
         ("adversuc.auroc.x", {}, "no 'auroc.x' in the details."),
-        ("advers", {}, "FAIL: advers >= 0.2: the run has no metric 'advers'. It has adversuc, ere,"),
+        ("advers", {}, "FAIL: advers >= 0.2: the run has no metric 'advers'. It has adversuc,"),
         ("ere", {"systems": ["bad"]}, "FAIL: ere >= 0.2, bad before svm: it is null"),
         ("ere", {"evaluators": ["coin"]}, "FAIL: ere >= 0.2, bot before coin: was not measured."),
     ],

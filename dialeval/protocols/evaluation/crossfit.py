@@ -50,11 +50,11 @@ def _machine_random(human: Passages, machine: Passages | None, k: int, seed: int
     true = pair_folds(human, Pairing("human_machine", seed=seed), k, machine, fold_seed(seed))
     found = []
     for negatives, positives in zip(random, true, strict=True):
-        ours = positives.filter(lambda row: row["label"] == 0, load_from_cache_file=False)
-        theirs = negatives.filter(lambda row: row["label"] == 0, load_from_cache_file=False)
-        size = min(len(ours), len(theirs))
+        sides = [np.flatnonzero(np.asarray(side["label"]) == 0) for side in (positives, negatives)]
+        size = min(map(len, sides))
         ours, theirs = (
-            _relabelled(side.select(range(size)), label) for side, label in ((ours, 1), (theirs, 0))
+            _relabelled(table.select(rows[:size]), label)
+            for table, rows, label in ((positives, sides[0], 1), (negatives, sides[1], 0))
         )
         found.append(concatenate_datasets([ours, theirs]))
     return found
@@ -78,10 +78,13 @@ def crossfit(
     bench: Bench,
     share: float = 1.0,
     done: Callable[[], Any] = lambda: None,
+    blindfolds: bool = True,
 ) -> pa.Table:
     """Every response judged by one that learnt from the other folds.
 
     Args:
+        blindfolds (`bool`, *optional*, defaults to `True`):
+            Whether the judges also read without the true context; else those columns are empty.
         share (`float`, *optional*, defaults to 1.0):
             Part of the training pairs that is used, for a learning curve.
         done (`Callable`, *optional*):
@@ -93,18 +96,22 @@ def crossfit(
             continue
         train = numbered([fold for at, fold in enumerate(folds) if at != number and len(fold)])
         scorer = fit(_part(train, share, seed), seed, bench)
-        tables.append(judged(scorer, test, number, start))
+        tables.append(judged(scorer, test, number, start, blindfolds))
         start += len(test) // 2
         done()
     return pa.concat_tables(tables)
 
 
-def judged(scorer: Any, pairs: Passages, fold: int, first_pair: int = 0) -> pa.Table:
+def judged(
+    scorer: Any, pairs: Passages, fold: int, first_pair: int = 0, blindfolds: bool = True
+) -> pa.Table:
     """What a judge says of each response, with and without the context."""
     scores = np.asarray(scorer(pairs), dtype=float)
-    blind = ResponseOnlyScorer(scorer)
-    without = np.asarray(blind(pairs), dtype=float)
-    shuffled = is_human(scorer, np.asarray(ShuffledContextScorer(scorer)(pairs), dtype=float))
+    without = taken_without = shuffled = [None] * len(pairs)
+    if blindfolds:
+        without = np.asarray(ResponseOnlyScorer(scorer)(pairs), dtype=float)
+        taken_without = is_human(scorer, without)
+        shuffled = is_human(scorer, np.asarray(ShuffledContextScorer(scorer)(pairs), dtype=float))
     responses = pairs["response"][:]
     columns = {
         "id": pairs["id"][:],
@@ -115,7 +122,7 @@ def judged(scorer: Any, pairs: Passages, fold: int, first_pair: int = 0) -> pa.T
         "score": scores,
         "taken": is_human(scorer, scores),
         "response_only": without,
-        "response_only_taken": is_human(scorer, without),
+        "response_only_taken": taken_without,
         "shuffled_taken": shuffled,
         "tokens": [count_tokens(text) for text in responses],
         "response": responses,

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 from accelerate import Accelerator
 from accelerate.utils import set_seed
 
@@ -58,7 +59,9 @@ def _network(name: str) -> Fit:
 
 
 JUDGES: dict[str, Fit] = {
-    "svm-unigram": lambda pairs, seed, bench: SvmScorer.fit(pairs, seed=seed, name="svm-unigram"),
+    "svm-unigram": lambda pairs, seed, bench: SvmScorer.fit(
+        pairs, seed=seed, name="svm-unigram", folds=3
+    ),
     "embedding": lambda pairs, seed, bench: EmbeddingScorer.fit(pairs, seed, bench.embed),
     **{name: _network(name) for name in NETWORKS},
     "length": lambda pairs, seed, bench: LengthScorer.fit(pairs),
@@ -81,8 +84,6 @@ def chosen(names: list[str] | None) -> list[str]:
 
 def _whole_pairs(pairs: Passages) -> Passages:
     """Those of some rows whose pair is complete."""
-    import numpy as np
-
     numbers = np.asarray(pairs["pair"])
     found, counts = np.unique(numbers, return_counts=True)
     return pairs.select(np.flatnonzero(np.isin(numbers, found[counts == 2])))

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -235,19 +236,19 @@ class Study:
     ) -> pa.Table:
         seed = self.run.seed if seed is None else seed
         key = self._key(judge, system, scenario, str(share), str(seed), str(matched))
+        main = share == 1 and matched is None and seed == self.run.seed
 
         def make() -> pa.Table:
             folds = self._folds(system, scenario, self.run.folds, seed, matched)
             what = f"{judge}, {system or 'humans'}, {scenario}"
-            return crossfit(
-                JUDGES[judge], folds, seed, self.bench, share, lambda: self._step(1, what)
-            )
+            done = partial(self._step, 1, what)
+            return crossfit(JUDGES[judge], folds, seed, self.bench, share, done, main)
 
         path = self.cache / f"{key}.parquet"
         if path.is_file():
             self._step(self.run.folds, "found in the cache")
         table = remembered(path, make)
-        if share == 1 and matched is None and seed == self.run.seed:
+        if main:
             self.tables[judge, system, scenario] = table
         return table
 

@@ -1,0 +1,144 @@
+"""`dialeval compare` and `dialeval check`, run as a user would."""
+
+import json
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as parquet
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import dialeval.commands
+from dialeval.commands.check import check
+from dialeval.commands.compare import compare
+from dialeval.protocols.comparison import check_run, compare_runs
+
+APP = typer.Typer()
+APP.command("compare")(compare)
+APP.command("check")(check)
+
+
+def run(*arguments):
+    """Exit code and what was said, as `dialeval` gives them."""
+    done = CliRunner().invoke(APP, [str(each) for each in arguments], env={"COLUMNS": "80"})
+    if done.exception and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done.exit_code, done.output
+
+
+def refused(monkeypatch, capsys, *arguments):
+    """What is said of bad input by the very `main` that users start."""
+    monkeypatch.setattr(dialeval.commands, "app", APP)
+    monkeypatch.setattr(sys, "argv", ["dialeval", *map(str, arguments)])
+    with pytest.raises(SystemExit) as stop:
+        dialeval.commands.main()
+    assert stop.value.code == 2
+    return " ".join(capsys.readouterr().err.split())
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A run with three systems, of which the first two hardly differ."""
+    rng, table, results = np.random.default_rng(0), [], []
+    for system, share in (("greedy", 0.5), ("[beam]", 0.48), ("constant", 0.05)):
+        machine, human = rng.random(200) < share, rng.random(200) < 0.8
+        for number in range(200):
+            facts = {"system": system, "evaluator": "svm", "scenario": "human_machine"}
+            facts |= {"id": f"c{number}", "dialogue_id": f"d{number // 2}"}
+            sides = (1, human, "yes"), (0, machine, "no")
+            table += [
+                {**facts, "label": label, "taken": bool(taken[number]), "response": said}
+                for label, taken, said in sides
+            ]
+        value = float((1 - human + machine.astype(int)).mean() / 2)
+        names = {"metric": "adversuc", "system": system, "evaluator": "svm"}
+        how = {"n": 400, "signature": "folds:5|seed:0", "details": {"auroc": 0.7}}
+        results.append({**names, "value": value, "low": value - 0.05, "high": value + 0.05, **how})
+    path = tmp_path / "runs" / "x"
+    path.mkdir(parents=True)
+    (path / "results.json").write_text(json.dumps({"results": results}))
+    parquet.write_table(pa.Table.from_pylist(table), path / "scores.parquet")
+    return path
+
+
+def test_compare_shows_differences_and_groups(folder):
+    code, told = run("compare", folder)
+    found = compare_runs([folder])
+    assert code == 0
+    top = found.pairs[0]
+    assert top.told_apart and top.second == "constant"
+    lines = told.splitlines()
+    at = next(number for number, line in enumerate(lines) if "<.001" in line)
+    first, second = lines[at : at + 2]
+    assert first.startswith(top.first) and second.startswith("constant")
+    for number in (top.first_adversuc, top.difference, top.low, top.high, top.machine_side):
+        assert f"{number:.3f}".removeprefix("0") in first
+    assert f"{top.second_adversuc:.3f}".removeprefix("0") in second and "p <.001" in second
+    assert max(map(len, lines)) <= 80
+    (groups,) = [line for line in lines if line.startswith("Cannot be told apart")]
+    assert groups in (
+        "Cannot be told apart in AdverSuc: greedy, [beam] | constant",
+        "Cannot be told apart in AdverSuc: [beam], greedy | constant",
+    )
+    assert "judge of its own" in told
+
+
+def test_compare_gives_json_that_agrees_with_the_protocol(folder):
+    code, told = run("compare", folder, "--json", "--resamples", 500, "--seed", 3)
+    found = json.loads(told)
+    assert code == 0
+    assert found == compare_runs([folder], resamples=500, seed=3).to_dict()
+    assert found["groups"]["svm"][-1] == ["constant"]
+    assert found["pairs"][0]["n"] == 200 and found["pairs"][0]["dialogues"] == 100
+    assert "seed:3" in found["signature"] and "numpy" in found["versions"]
+
+
+def test_check_passes_and_fails_with_the_exit_code(folder):
+    least = min(check.value for check in check_run(folder, {"adversuc": 0}))
+    code, told = run("check", folder, "--min", f"adversuc={least}", "--max", "adversuc.auroc=0.7")
+    assert code == 0 and told.count("pass:") == 6 and "FAIL" not in told
+    code, told = run("check", folder, "--min", "adversuc=0.2")
+    assert code == 1 and told.count("pass:") == 2
+    assert "FAIL: adversuc >= 0.2, constant before svm" in told
+    assert "pass: adversuc >= 0.2, [beam] before svm" in told
+    assert "1 of 3 conditions not met." in told
+    code, told = run("check", folder, "--min", "adversuc=0.2", "--system", "greedy")
+    assert code == 0 and told.count("\n") == 1
+    assert run("check", folder, "--max", "ere=0.2")[0] == 1
+
+
+def test_check_tests_the_end_that_is_asked_for(folder):
+    (greedy,) = check_run(folder, {"adversuc": 0}, systems=["greedy"])
+    one = ["check", folder, "--system", "greedy", "--evaluator", "svm"]
+    limit = greedy.value - 0.02  # between the low end and the value
+    assert run(*one, "--min", f"adversuc={limit}")[0] == 0
+    assert run(*one, "--min", f"adversuc={limit}", "--bound", "low")[0] == 1
+    assert run(*one, "--min", f"adversuc={limit}", "--conservative")[0] == 1
+    assert run(*one, "--max", f"adversuc={greedy.value + 0.02}", "--bound", "low")[0] == 0
+    code, told = run(*one, "--max", f"adversuc={greedy.value + 0.02}", "--conservative")
+    assert code == 1 and "high end tested" in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["check", "runs/x"], "no condition to check"),
+        (["check", "runs/x", "--min", "adversuc"], "expected name=number, found 'adversuc'"),
+        (["check", "runs/x", "--min", "=0.2"], "expected name=number, found '=0.2'"),
+        (["check", "runs/x", "--max", "ere=nan"], "expected name=number, found 'ere=nan'"),
+        (["check", "runs/x", "--min", "a=1", "--min", "a=2"], "--min names a twice"),
+        (["check", "runs/x", "--min", "a=1", "--bound", "mid"], "Unknown bound 'mid'"),
+        (["check", "runs/x", "--min", "a=1", "--bound", "low", "--conservative"], "Leave out --b"),
+        (["check", "runs/x", "--min", "a=1", "--system", "bot"], "[beam], constant, greedy"),
+        (["check", "runs/nowhere", "--min", "a=1"], "runs/nowhere: no results.json here."),
+        (["check", "runs/x/results.json", "--min", "a=1"], "no results.json here."),
+        (["compare", "runs/nowhere"], "runs/nowhere: no results.json here."),
+        (["compare", "runs/x", "--evaluator", "rnn"], "Unknown evaluator 'rnn'. Choose one of svm"),
+        (["compare", "runs/x", "runs/x"], "given twice"),
+    ],
+)  # fmt: skip
+def test_bad_input_ends_in_a_sentence_and_code_2(folder, monkeypatch, capsys, arguments, message):
+    told = refused(monkeypatch, capsys, *arguments)
+    assert message in told and "Traceback" not in told
