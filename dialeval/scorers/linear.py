@@ -25,6 +25,7 @@ from dialeval.scorers.base import Decision
 from dialeval.scorers.baselines import as_table, labels_of
 from dialeval.scorers.folders import decision_of, load_scorer, save_scorer
 from dialeval.scorers.representation import NeuralRepresentation
+from dialeval.scorers.words import WordCache
 
 logger = logging.getLogger(__name__)
 
@@ -103,6 +104,7 @@ class SvmScorer:
         self.n = n
         self.name = name
         self.decision = decision or Decision()
+        self.words: WordCache | None = None
 
     @classmethod
     def fit(
@@ -112,6 +114,7 @@ class SvmScorer:
         features: Mapping[str, Any] | None = None,
         represent_factory: Callable[[Passages], Represent] | None = None,
         name: str = "",
+        words: WordCache | None = None,
         **settings: Any,
     ) -> "SvmScorer":
         """Learn from passages with a column `label`.
@@ -125,13 +128,15 @@ class SvmScorer:
                 network overfits what it has seen; and once with all pairs, for use afterwards.
                 Networks of several folds agree on what a dimension means only if it sees to
                 that: start them from the same weights, or give their logit as the one dimension.
+            words (`WordCache`, *optional*):
+                Shared by scorers that read the same texts over and over.
             settings:
                 Those of [`SvmSettings`].
         """
         settings = SvmSettings(seed=seed, **settings)
         labels = labels_of(pairs)
         rotation = _folds(pairs, labels, settings)
-        parts = _vectorizers(pairs, settings)
+        parts = _vectorizers(pairs, settings, words)
         dense = [_numbers(features or {}, pairs)]
         represent = None
         if represent_factory:
@@ -140,10 +145,12 @@ class SvmScorer:
         dense = np.hstack(dense)
         if dense.shape[1]:
             parts["scaler"] = StandardScaler().fit(dense)
-        matrix = _matrix(parts, pairs, dense)
+        matrix = _matrix(parts, pairs, dense, words)
         parts["classifier"] = _classifier(matrix, labels, rotation, settings)
         kind = "svm" if not dense.shape[1] else "svm-features"
-        return cls(parts, settings, features, represent, len(labels), name or kind)
+        found = cls(parts, settings, features, represent, len(labels), name or kind)
+        found.words = words
+        return found
 
     @property
     def signature(self) -> str:
@@ -170,7 +177,7 @@ class SvmScorer:
         dense = [_numbers(self.features, passages)]
         if self.represent:
             dense.append(_vectors(self.represent, passages, self.width))
-        matrix = _matrix(self.parts, passages, np.hstack(dense))
+        matrix = _matrix(self.parts, passages, np.hstack(dense), self.words)
         return self.parts["classifier"].predict_proba(matrix)[:, 1]
 
     def save(self, folder: Path) -> dict[str, Any]:
@@ -277,19 +284,21 @@ def _classifier(
     return fitted.fit(matrix, labels).set_params(cv=None)  # row numbers need not be saved
 
 
-def _vectorizers(pairs: Passages, settings: SvmSettings) -> dict[str, Any]:
+def _vectorizers(pairs: Passages, settings: SvmSettings, words: WordCache | None) -> dict[str, Any]:
     """Fitted on all rows: a word that the other folds do not have gets no weight from them."""
-    parts = {"response": _vectorizer(_responses(pairs), settings)}
+    parts = {"response": _vectorizer(_responses(pairs), settings, words)}
     if settings.use_context:
-        parts["context"] = _vectorizer(_contexts(pairs), settings)
+        parts["context"] = _vectorizer(_contexts(pairs), settings, words)
     return parts
 
 
-def _vectorizer(texts: Iterator[str], settings: SvmSettings) -> CountVectorizer:
+def _vectorizer(
+    texts: Iterator[str], settings: SvmSettings, words: WordCache | None
+) -> CountVectorizer:
     # A pattern and not a function, so that the saved file holds no code.
-    words = CountVectorizer(binary=True, token_pattern=TOKEN.pattern, min_df=settings.min_count)
+    made = CountVectorizer(binary=True, token_pattern=TOKEN.pattern, min_df=settings.min_count)
     try:
-        return words.fit(texts)
+        return words.vectorizer(texts, settings.min_count) if words else made.fit(texts)
     except ValueError as error:
         message = f"there are no words to learn from: {error}"
         raise BadInput(message, remedy="Give longer texts, or lower `min_count`.") from None
@@ -303,11 +312,17 @@ def _contexts(passages: Passages) -> Iterator[str]:
     return ("\n".join(turn.text for turn in each.context) for each in iterate(passages))
 
 
-def _matrix(parts: dict[str, Any], passages: Passages, dense: np.ndarray) -> csr_matrix:
+def _matrix(
+    parts: dict[str, Any], passages: Passages, dense: np.ndarray, words: WordCache | None = None
+) -> csr_matrix:
     """Words of the response, words of the context, and dense columns, one row a passage."""
-    blocks = [parts["response"].transform(_responses(passages))]
+
+    def counted(part: str, texts: Iterator[str]) -> csr_matrix:
+        return words.matrix(parts[part], texts) if words else parts[part].transform(texts)
+
+    blocks = [counted("response", _responses(passages))]
     if "context" in parts:
-        blocks.append(parts["context"].transform(_contexts(passages)))
+        blocks.append(counted("context", _contexts(passages)))
     if "scaler" in parts:
         blocks.append(csr_matrix(parts["scaler"].transform(dense)))
     return hstack(blocks, format="csr", dtype=np.float64)

@@ -10,6 +10,7 @@ import skops.io
 from dialeval.dialogues import BadInput, Pairing, Passage, Turn, select, split, to_passages
 from dialeval.scorers import load_scorer, save_scorer
 from dialeval.scorers.linear import MODEL, SvmScorer
+from dialeval.scorers.words import WordCache
 
 FILLER = tuple("abcdefghijklmnop")
 
@@ -267,3 +268,17 @@ def test_the_representation_is_given_again_at_load(parts, tmp_path):
     wrong = load_scorer(folder, represent=lambda rows: np.zeros((len(rows), 3)))
     with pytest.raises(BadInput, match="function that the scorer was fitted with"):
         wrong(parts["test"])
+
+
+def test_words_that_are_remembered_change_no_score(parts, tmp_path):
+    plain = SvmScorer.fit(parts["train"], seed=0)
+    words = WordCache()
+    cached = SvmScorer.fit(parts["train"], seed=0, words=words)
+    for name in ("context", "response"):
+        assert plain.parts[name].vocabulary_ == cached.parts[name].vocabulary_
+    rows = [*parts["test"]["response"][:], "unheard of words", ""]
+    expected = plain.parts["response"].transform(rows)
+    assert (words.matrix(cached.parts["response"], rows) != expected).nnz == 0
+    np.testing.assert_allclose(cached(parts["test"]), plain(parts["test"]), atol=1e-12)
+    again = load_scorer(save_scorer(cached, tmp_path / "cached"))
+    np.testing.assert_allclose(again(parts["test"]), plain(parts["test"]), atol=1e-12)

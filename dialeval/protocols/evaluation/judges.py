@@ -16,6 +16,7 @@ from dialeval.scorers.baselines import CoinScorer, LengthScorer
 from dialeval.scorers.calibration import calibrate
 from dialeval.scorers.embedding import EmbeddingScorer
 from dialeval.scorers.linear import SvmScorer
+from dialeval.scorers.words import WordCache
 from dialeval.training import DiscriminatorConfig, DiscriminatorTrainer
 
 REFERENCES = ("coin", "length")
@@ -26,9 +27,10 @@ NETWORKS = ("hierarchical", "concat", "attention", "rnn", "minilm")
 
 @dataclass
 class Bench:
-    """What judges share: vectors of texts that were read once, and where networks run."""
+    """What judges share: texts that were read once, and where networks run."""
 
     embed: Any = field(default_factory=Remembered)
+    words: WordCache = field(default_factory=WordCache)
     accelerator: Accelerator | None = None
     max_length: int | None = 128
 
@@ -60,7 +62,7 @@ def _network(name: str) -> Fit:
 
 JUDGES: dict[str, Fit] = {
     "svm-unigram": lambda pairs, seed, bench: SvmScorer.fit(
-        pairs, seed=seed, name="svm-unigram", folds=3
+        pairs, seed=seed, name="svm-unigram", words=bench.words, folds=3
     ),
     "embedding": lambda pairs, seed, bench: EmbeddingScorer.fit(pairs, seed, bench.embed),
     **{name: _network(name) for name in NETWORKS},
