@@ -14,9 +14,9 @@ def demo(
     ] = Path("runs/demo"),
     seed: Annotated[int, typer.Option(help="Seed of every hash and draw.")] = 0,
 ) -> None:
-    """Read, describe and split 7,168 human chats, look for leaks, train a judge, let a model reply.
+    """Read, describe and split 7,168 human chats, look for leaks, let systems answer, judge them.
 
-    The weights of SmolLM2 come in a Python package; without it the last step is left out.
+    The weights of SmolLM2 come in a Python package; without it the other systems are judged alone.
     """
     from dialeval.commands.data.options import read_files, read_options
     from dialeval.commands.data.split import write_parts
@@ -43,57 +43,56 @@ def demo(
     found = find_leaks(by_author(pairs, "human"), by_author(pairs, "random"), seed=seed)
     out.print(*leak_tables(found), sep="\n")
 
-    out.rule("4  A judge that reads: human or random reply? (a pretrained encoder, fine-tuned)")
-    _train_judge(output_dir, seed)
+    out.rule("4  Systems that answer: SmolLM2, a parrot, and one that never knows")
+    systems = _answers(output_dir, parts["test"], seed)
 
-    out.rule("5  A machine that answers: SmolLM2 beside the human replies it is measured against")
-    _answer(output_dir, parts["test"], seed)
+    out.rule("5  Can a judge tell them from humans, and can that judge be trusted?")
+    _evaluate(output_dir, systems, seed)
     say(f"Everything is in [bold]{output_dir}[/]; look at [bold]{picture}[/]")
 
 
-def _train_judge(output_dir: Path, seed: int) -> None:
-    """Train on the evaluator's part, briefly, and show the judge beside its baselines."""
-    from dialeval.protocols.discriminator import DiscriminatorRun, train_discriminator
-    from dialeval.reports.training import TrainingProgress, results_table
-    from dialeval.training import DiscriminatorConfig
-
-    run = DiscriminatorRun(
-        data=[str(output_dir / "parts" / "evaluator.jsonl")],
-        filter="bruni",
-        max_pairs=800,
-        max_eval_pairs=300,
-        output_dir=str(output_dir / "judge"),
-        resume=True,
-    )
-    config = DiscriminatorConfig(
-        optimizer="adamw", learning_rate=1e-4, schedule="linear", warmup_steps=10, epochs=2,
-        batch_size=16, max_grad_norm=1.0, seed=seed,
-    )  # fmt: skip
-    with TrainingProgress() as progress:
-        results = train_discriminator(run, config, progress)
-    out.print(results_table(results))
+CONTEXTS = 120
 
 
-def _answer(output_dir: Path, test: Any, seed: int) -> None:
-    """Let SmolLM2 answer some contexts of the test part, and let the judge read the answers."""
-    from dialeval.commands.generate import contexts, model_responder
-    from dialeval.dialogues import BadInput
+def _answers(output_dir: Path, test: Any, seed: int) -> dict[str, Any]:
+    """Human passages of the test part, and what systems say in their place."""
+    from dialeval.commands.generate import contexts, model_responder, simple_responder
+    from dialeval.dialogues import BadInput, ReadOptions, read, to_passages
     from dialeval.protocols.generation import generate
     from dialeval.reports.generation import samples_table
-    from dialeval.responders.language import remarks
 
-    settings = {"top_p": 0.9}
+    asked = contexts(test, CONTEXTS, seed)
+    human = to_passages(asked)
+    responders = [
+        simple_responder(name, human, None, "I don't know.", seed, None)
+        for name in ("parrot", "constant")
+    ]
     try:
-        responder = model_responder(
-            "smollm2", "sampling", settings, {"seed": seed}, 30, None, None, None, None, None, None,
-            None, True,
+        settings = {"top_p": 0.9}
+        responders.insert(
+            0,
+            model_responder("smollm2", "sampling", settings, {"seed": seed}, 30, None, None, None,
+                            None, None, None, None, True),
         )  # fmt: skip
     except BadInput as error:
-        say(f"[yellow]Left out: {error}[/]")
-        return
-    asked = contexts(test, 24, seed)
-    done = generate(responder, asked, output_dir / "smollm2.jsonl", overwrite=True)
-    human = {passage.id: passage.response for passage in asked}
-    out.print(samples_table(done.path, 8, human))
-    for remark in remarks(responder.counts):
-        say(f"[yellow]{remark}[/]")
+        say(f"[yellow]Without SmolLM2: {error}[/]")
+    found = {"human": human}
+    replies = {passage.id: passage.response for passage in asked}
+    for responder in responders:
+        path = output_dir / "systems" / f"{responder.name}.jsonl"
+        done = generate(responder, asked, path, overwrite=True)
+        found[responder.name] = read(str(done.path), ReadOptions(keep_duplicates=True))[0]
+    out.print(samples_table(output_dir / "systems" / f"{responders[0].name}.jsonl", 6, replies))
+    return found
+
+
+def _evaluate(output_dir: Path, systems: dict[str, Any], seed: int) -> None:
+    from dialeval.commands.evaluate import progress, show
+    from dialeval.protocols.evaluation import EvaluationRun, align, evaluate
+
+    human = systems.pop("human")
+    folder = output_dir / "evaluation"
+    run = EvaluationRun(seeds=3, seed=seed, output_dir=str(folder))
+    with progress() as tell:
+        told = evaluate(align(human, systems), run, tell=tell)
+    show(told, folder, "table")

@@ -1,0 +1,64 @@
+"""Evaluate every system of a rated corpus, and ask whether judges rank them as people did.
+
+python recipes/ratings.py --data FOLDER --without random Constant
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow.parquet as parquet
+from rich.console import Console
+from rich.table import Table
+
+from dialeval.config import parse_config
+from dialeval.dialogues import authors, by_author, read
+from dialeval.protocols.evaluation import EvaluationRun, align, evaluate
+from dialeval.protocols.ratings import rank_agreement, ratings_of
+from dialeval.reports.evaluation import evaluation_table
+from dialeval.reports.evaluation_html import write_report
+
+
+@dataclass
+class RatingsRun:
+    """A corpus whose systems people have rated."""
+
+    data: str = field(metadata={"help": "File or folder with human and rated system responses."})
+    without: list[str] = field(
+        default_factory=list, metadata={"help": "Systems left out one after the other."}
+    )
+    evaluators: list[str] = field(
+        default_factory=lambda: ["svm-unigram", "embedding"], metadata={"help": "Judges."}
+    )
+    seeds: int = field(default=3, metadata={"help": "Seeds whose spread is reported."})
+    seed: int = field(default=0, metadata={"help": "Seed of everything."})
+    output_dir: str = field(default="runs/ratings", metadata={"help": "Where it goes."})
+
+
+def main(run: RatingsRun) -> None:
+    """Evaluate, report, and correlate."""
+    passages, _ = read(run.data)
+    systems = {name: by_author(passages, name) for name in authors(passages) if name != "human"}
+    settings = EvaluationRun(
+        run.evaluators, seeds=run.seeds, seed=run.seed, output_dir=run.output_dir
+    )
+    material = align(by_author(passages, "human"), systems)
+    told = evaluate(material, settings)
+    scores = parquet.read_table(Path(run.output_dir) / "scores.parquet")
+    ratings = ratings_of(material.systems)
+    console = Console()
+    console.width = max(console.width, 110)
+    console.print(evaluation_table(told))
+    table = Table("judge", "systems", "without", "Spearman with ratings", "95 %")
+    for evaluator in run.evaluators:
+        for count in range(len(run.without) + 1):
+            left_out = run.without[:count]
+            found = rank_agreement(scores, ratings, evaluator, left_out, seed=run.seed)
+            bounds = f"{found['low']:.3f} to {found['high']:.3f}"
+            row = (evaluator, str(found["systems"]), ", ".join(left_out) or "-")
+            table.add_row(*row, f"{found['spearman']:.3f}", bounds)
+    console.print(table)
+    console.print(f"Report: {write_report(run.output_dir)}")
+
+
+if __name__ == "__main__":
+    main(*parse_config(RatingsRun))
