@@ -12,11 +12,12 @@ from dialeval.dialogues import write_passages
 
 README = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", README, re.DOTALL)
+RUN = tuple(f"dialeval {name} " for name in ("data", "evaluate", "compare", "check"))
 COMMANDS = [
     shlex.split(line, comments=True)
     for language, block in BLOCKS
     for line in block.splitlines()
-    if language == "bash" and line.startswith("dialeval data ")
+    if language == "bash" and line.startswith(RUN)
 ]
 
 
@@ -34,7 +35,8 @@ def test_every_command_of_the_readme_runs(monkeypatch, capsys, human, machine):
         monkeypatch.setattr(sys, "argv", command)
         with pytest.raises(SystemExit) as stop:
             main()
-        assert not stop.value.code, (command, capsys.readouterr().err)
+        allowed = (0, 1) if command[1] == "check" else (0, None)  # a limit may well not be met
+        assert stop.value.code in allowed, (command, capsys.readouterr().err)
 
 
 def test_the_python_of_the_readme_runs(capsys):

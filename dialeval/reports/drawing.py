@@ -18,7 +18,7 @@ class Frame:
     x: tuple[float, float]
     y: tuple[float, float]
     width: int = 300
-    height: int = 200
+    height: int = 220
     left: int = 44
     bottom: int = 38
 
@@ -94,7 +94,7 @@ def ticks(low: float, high: float, most: int = 5) -> list[float]:
     unit = 10 ** np.floor(np.log10(rough))
     step = next(each * unit for each in (1, 2, 5, 10) if each * unit >= rough * (1 - 1e-9))
     first, last = np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9)
-    return [round(float(at * step), 10) for at in np.arange(first, last + 1)]
+    return [round(float(at * step), 10) + 0.0 for at in np.arange(first, last + 1)]  # no -0.0
 
 
 def _tick(value: float) -> str:
@@ -102,18 +102,18 @@ def _tick(value: float) -> str:
 
 
 def interval_bar(
-    value: float | None, low: float | None, high: float | None, width: int = 120
+    value: float | None, low: float | None, high: float | None, top: float, width: int = 90
 ) -> Markup:
-    """A number and its interval between 0 and 1, with a line where a coin stands."""
+    """A number and its interval between 0 and `top`, with a line where a coin stands."""
     bar = Markup('<svg class="bar" aria-hidden="true" viewBox="0 0 {0} 16">{1}</svg>')
     parts = [Markup('<path class="grid" d="M1 8H{}"/>').format(width - 1)]
-    parts.append(Markup('<path class="chance" d="M{0} 1V15"/>').format(width // 2))
+    parts.append(Markup('<path class="chance" d="M{:.1f} 1V15"/>').format(_place(0.5 / top, width)))
     if low is not None and high is not None:
-        ends = (_place(low, width), _place(high, width))
+        ends = (_place(low / top, width), _place(high / top, width))
         parts.append(Markup('<path class="whisker" d="M{:.1f} 8H{:.1f}"/>').format(*ends))
     if value is not None:
-        dot = Markup('<circle class="dot machine" cx="{:.1f}" cy="8" r="3.5"/>')
-        parts.append(dot.format(_place(value, width)))
+        dot = Markup('<circle class="dot machine" cx="{:.1f}" cy="8" r="2.5"/>')
+        parts.append(dot.format(_place(value / top, width)))
     return bar.format(width, Markup("").join(parts))
 
 

@@ -23,7 +23,7 @@ def evaluation_table(told: Mapping[str, Any]) -> Table:
     """The evaluation for the terminal: systems one after the other, reference rows dimmed."""
     found = rows(told)
     shown = columns(found)
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title="Evaluation")
+    table = Table(box=box.SIMPLE_HEAD, padding=0, show_edge=False, title="Evaluation")
     table.title_justify = table.caption_justify = "left"
     table.add_column("system", overflow="fold")
     table.add_column("evaluator", overflow="fold")
@@ -68,7 +68,9 @@ def to_markdown(told: Mapping[str, Any]) -> str:
     for row in found:
         names = [_markdown(row.system), _markdown(row.evaluator)]
         mark = "*" if row.reference else ""
-        table.append([*(f"{mark}{name}{mark}" for name in names), *(c.cell(row) for c in shown)])
+        table.append(
+            [*(f"{mark}{name}{mark}" for name in names), *(_markdown(c.cell(row)) for c in shown)]
+        )
     lines += ["", *(f"| {' | '.join(cells)} |" for cells in table), "", " ".join(notes(found)), ""]
     lines.append(f"[^signature]: {_code(told.get('signature'))}")
     return "\n".join(lines).lstrip("\n") + "\n"
@@ -76,7 +78,7 @@ def to_markdown(told: Mapping[str, Any]) -> str:
 
 def _markdown(text: Any) -> str:
     """A text in which nothing is Markdown or HTML."""
-    escaped = re.sub(r"([\\`*_{}\[\]()#+!|~$-])", r"\\\1", one_line(text))
+    escaped = re.sub(r"([\\`*_\[\]|~$])", r"\\\1", one_line(text))
     return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 

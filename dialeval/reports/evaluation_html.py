@@ -12,12 +12,13 @@ from dialeval.reports import evaluation_sections as sections
 from dialeval.reports.evaluation_plots import Scores, read_scores
 from dialeval.reports.evaluation_rows import REFERENCES, UPPER_BOUND, cleaned, count, number, rows
 
+_REMEDY = "Run `dialeval evaluate` with this folder as its --output-dir."
+
 
 def write_report(folder: Path | str) -> Path:
     """Write `report.html` from the `results.json` and `scores.parquet` in a folder."""
     folder = Path(folder)
-    told, scores = _told(folder / "results.json"), folder / "scores.parquet"
-    page = render(told, read_scores(scores) if scores.is_file() else {})
+    page = render(_told(folder / "results.json"), _scores(folder / "scores.parquet"))
     target, part = folder / "report.html", folder / "report.html.part"
     part.write_text(page, encoding="utf-8", newline="\n")
     part.replace(target)  # so that a stopped run leaves no half page under this name
@@ -25,16 +26,23 @@ def write_report(folder: Path | str) -> Path:
 
 
 def _told(path: Path) -> dict[str, Any]:
-    remedy = "Run `dialeval evaluate` with this folder as its --output-dir."
     if not path.is_file():
-        raise ValueError(f"{path}: expected the results of an evaluation, found no file. {remedy}")
+        raise ValueError(f"{path}: expected the results of an evaluation, found no file. {_REMEDY}")
     try:
         told = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise ValueError(f"{path}: expected JSON, found {error}. {remedy}") from error
+        raise ValueError(f"{path}: expected JSON, found {error}. {_REMEDY}") from error
     if not isinstance(told, dict):
-        raise ValueError(f"{path}: expected an object with `results`, found a list. {remedy}")
+        raise ValueError(f"{path}: expected an object with `results`, found a list. {_REMEDY}")
     return told
+
+
+def _scores(path: Path) -> dict[tuple[str, str], Scores]:
+    try:
+        return read_scores(path) if path.is_file() else {}
+    except ValueError as error:  # what pyarrow raises too
+        found = str(error).splitlines()[0]
+        raise ValueError(f"{path}: expected a table of scores, found {found}. {_REMEDY}") from error
 
 
 def render(told: Mapping[str, Any], scores: Mapping[tuple[str, str], Scores]) -> str:
@@ -52,11 +60,13 @@ def _view(told: Mapping[str, Any], scores: Mapping[tuple[str, str], Scores]) -> 
     systems = sections.numbered(told, found)
     judges = dict.fromkeys([*(row.evaluator for row in found), *(judge for _, judge in scores)])
     kinds = sections.line_kinds(list(judges))
+    cards = sections.verdicts(told, found, systems)
     return {
         "systems": systems,
         "judges": [name for name in judges if name not in REFERENCES],
         "n": count(max((number(row.adversuc, "n") or 0 for row in found), default=0)),
-        "verdicts": sections.verdicts(told, found, systems),
+        "verdicts": cards,
+        "summary": sections.summary(cards),
         "table": sections.table(found),
         "beside": sections.beside(found),
         "companions": sections.companions(told),

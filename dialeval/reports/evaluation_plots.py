@@ -13,6 +13,12 @@ from dialeval.reports.evaluation_rows import Row, cleaned, number
 
 _COLUMNS = ("system", "evaluator", "label", "fold", "score", "taken", "tokens")
 _GRID = np.linspace(0, 1, 101)  # false positive rates at which the folds' curves are averaged
+CORNERS = {  # AdverSuc and machine-vs-random, as they lie in the picture
+    "low-high": "a style of its own",
+    "high-high": "what one hopes for",
+    "low-low": "human words, wrong place",
+    "high-low": "like any random reply",
+}
 HALFWAY = (0.25, 0.75)  # AdverSuc and machine-vs-random between a coin and a perfect judge
 
 
@@ -77,7 +83,7 @@ def averaged_roc(scores: Scores) -> np.ndarray | None:
 
 def roc_plot(judges: Mapping[str, Scores], kinds: Mapping[str, str], alt: str) -> Markup:
     """The ROC curve of each judge, a machine being what is to be found."""
-    frame = Frame((0, 1), (0, 1), height=260)
+    frame = Frame((0, 1), (0, 1))
     parts = [frame.line([0, 1], [0, 1], "chance")]
     for name, scores in judges.items():
         curve = averaged_roc(scores)
@@ -138,35 +144,43 @@ def length_plot(scores: Scores, alt: str) -> Markup:
 
 def corner_plot(found: Sequence[Row], numbers: Mapping[str, int], alt: str) -> Markup:
     """AdverSuc against machine-vs-random, each system as its number, with intervals as a cross."""
-    placed = [row for row in found if corner(row)]
-    x, y = ([number(getattr(row, part), "value") for row in placed] for part in _PARTS)
-    frame = Frame(
-        (0, max(0.6, *x) + 0.03), (min(0.4, *y) - 0.03, 1.02), width=420, height=320, bottom=40
-    )
-    cuts = ([HALFWAY[0]] * 2, frame.y), (frame.x, [HALFWAY[1]] * 2)
-    parts = [frame.line(*cut, "cut") for cut in cuts]
-    end = min(frame.x[1], 1 - frame.y[0])
-    parts.append(frame.line([0, end], [1, 1 - end], "chance"))
-    for row, across, up in zip(placed, x, y, strict=True):
-        parts += _cross(frame, row, across, up)
-    for row, across, up in zip(placed, x, y, strict=True):
-        parts.append(frame.dots([across], [up], "dot machine", 8))
-        parts.append(frame.text(across, up, str(numbers[row.system]), "number middle"))
+    placed = [(row, *map(_span, (row.adversuc, row.machine))) for row in found if corner(row)]
+    right = max(0.6, *(x[2] for _, x, _ in placed)) + 0.03
+    down = min(0.4, *(y[1] for _, _, y in placed)) - 0.03
+    frame = Frame((0, right), (down, 1.02), width=420, height=320, bottom=40)
+    parts = _quadrants(frame)
+    for _, x, y in placed:
+        parts.append(frame.line(x[1:], [y[0]] * 2, "whisker"))
+        parts.append(frame.line([x[0]] * 2, y[1:], "whisker"))
+    for row, x, y in placed:
+        parts.append(frame.dots([x[0]], [y[0]], "dot machine", 7))
+        parts.append(frame.text(x[0], y[0], str(numbers[row.system]), "number middle"))
     return frame.drawn(parts, ("AdverSuc", "machine-vs-random accuracy"), alt)
 
 
-_PARTS = ("adversuc", "machine")
+def _span(result: Mapping[str, Any]) -> tuple[float, float, float]:
+    """A number and the ends of its interval, which are the number itself when there is none."""
+    value, low, high = (number(result, name) for name in ("value", "low", "high"))
+    return value, value if low is None else low, value if high is None else high
 
 
-def _cross(frame: Frame, row: Row, across: float, up: float) -> list[Markup]:
-    ends = [[number(getattr(row, part), end) for end in ("low", "high")] for part in _PARTS]
-    wide = [] if None in ends[0] else [frame.line(ends[0], [up] * 2, "whisker")]
-    return wide if None in ends[1] else [*wide, frame.line([across] * 2, ends[1], "whisker")]
+def _quadrants(frame: Frame) -> list[Markup]:
+    """The four corners with their names, and the line of a judge that ignores the context."""
+    (left, right), (down, up) = frame.x, frame.y
+    cuts = ([HALFWAY[0]] * 2, frame.y), (frame.x, [HALFWAY[1]] * 2)
+    end = min(right, 1 - down)
+    parts = [*(frame.line(*cut, "cut") for cut in cuts)]
+    parts.append(frame.line([0, end], [1, 1 - end], "chance"))
+    top, floor, edge = up - 0.035, down + 0.015, right - 0.08  # beside the dashed line
+    places = [(left + 0.05, top), (edge, top), (left + 0.005, floor), (edge, floor)]
+    for place, (name, said) in zip(places, CORNERS.items(), strict=True):
+        parts.append(frame.text(*place, said, "corner end" if name[0] == "h" else "corner"))
+    return parts
 
 
 def corner(row: Row) -> str | None:
     """Which corner a system stands in, such as `high-low`: AdverSuc, then machine-vs-random."""
-    values = [number(getattr(row, part), "value") for part in _PARTS]
+    values = [number(part, "value") for part in (row.adversuc, row.machine)]
     if None in values:
         return None
     sides = zip(values, HALFWAY, strict=True)

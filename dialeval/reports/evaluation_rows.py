@@ -109,7 +109,11 @@ def rows(told: Mapping[str, Any]) -> list[Row]:
         if system and evaluator and metric in ("adversuc", "machine_vs_random", "ere")
     )
     order = list(dict.fromkeys(system for system, _ in keys))
-    upper = {key for key, state in saturation(told).items() if state == UPPER_BOUND}
+    upper = {
+        key
+        for key, state in saturation(told).items()
+        if state == UPPER_BOUND and key[1] not in REFERENCES
+    }
     ranked = sorted(keys, key=lambda key: (order.index(key[0]), key[1] in REFERENCES))
     return [_row(found, *key, key in upper) for key in ranked]
 

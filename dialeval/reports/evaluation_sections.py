@@ -8,7 +8,9 @@ from dialeval.reports import evaluation_plots as plots
 from dialeval.reports.drawing import deviation_bar, interval_bar
 from dialeval.reports.evaluation_plots import Scores
 from dialeval.reports.evaluation_rows import (
+    NONE,
     REFERENCES,
+    Column,
     Row,
     between,
     columns,
@@ -28,12 +30,7 @@ _KINDS = {  # how a verdict looks
     "won by noise": "noise",
     "judge too weak to say": "weak",
 }
-_SCENARIOS = {
-    "human_human": "human / human",
-    "machine_machine": "machine / machine",
-    "human_random": "human / random",
-    "human_next": "human / next turn",
-}
+_SCENARIOS = ("human_human", "machine_machine", "human_random", "human_next")
 _BESIDE = {  # what stands beside AdverSuc
     "machines_taken_for_humans": "machines taken for humans",
     "humans_taken_for_machines": "humans taken for machines",
@@ -86,6 +83,16 @@ def verdicts(
     return cards
 
 
+def summary(cards: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    """Which systems share a verdict, the good news first."""
+    found = list(dict.fromkeys(card["verdict"] for card in cards))
+    order = [verdict for verdict in _KINDS if verdict in found]
+    return {
+        verdict: [card for card in cards if card["verdict"] == verdict]
+        for verdict in dict.fromkeys([*order, *found])
+    }
+
+
 def _rests_on(row: Row) -> list[tuple[str, str]]:
     """The numbers behind a verdict, without those that are missing."""
     smallest = number(row.adversuc, "minimum_detectable_accuracy")
@@ -100,12 +107,12 @@ def _rests_on(row: Row) -> list[tuple[str, str]]:
         ("ERE by transfer" if transfers(row) else "ERE", _with_interval(row.ere)),
         ("smallest accuracy it would notice", share(smallest)),
     ]
-    return [(name, value) for name, value in facts if value.strip("–")]
+    return [(name, value) for name, value in facts if value.strip(NONE)]
 
 
 def _with_interval(result: Mapping[str, Any]) -> str:
     ends = between(result)
-    return share(number(result, "value")) + (f" ({ends})" if ends != "–" else "")
+    return share(number(result, "value")) + (f" ({ends})" if ends != NONE else "")
 
 
 def _by_system(found: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
@@ -114,25 +121,32 @@ def _by_system(found: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
 
 
 def table(found: Sequence[Row]) -> dict[str, Any]:
-    """The main table, a group of rows for each system."""
-    shown = columns(found)
-    parts = ("value", "low", "high")
+    """The main table, a group of rows for each system, intervals below their numbers."""
+    shown = [column for column in columns(found) if column.name != "95 %"]
+    top = max([0.6, *(number(row.adversuc, "high") or 0 for row in found)])
+    groups = [
+        (system, [_cells(row, shown, top) for row in own]) for system, own in _by_system(found)
+    ]
+    heads = [column.name for column in shown]
+    return {"heads": heads, "notes": notes(found), "groups": groups, "top": f"{top:.1f}"}
+
+
+def _cells(row: Row, shown: Sequence[Column], top: float) -> dict[str, Any]:
+    parts = {
+        "AdverSuc": row.adversuc,
+        "machine-vs-random": row.machine,
+        "human-vs-random": row.control,
+        "ERE": row.ere,
+        "ERE (transfer)": row.ere,
+    }
+    texts = [(column.cell(row), between(parts.get(column.name, {}))) for column in shown]
+    ends = (number(row.adversuc, name) for name in ("value", "low", "high"))
     return {
-        "heads": [column.name for column in shown],
-        "notes": notes(found),
-        "groups": [
-            (system, [
-                {
-                    "evaluator": row.evaluator, "reference": row.reference,
-                    "bar": interval_bar(*(number(row.adversuc, part) for part in parts)),
-                    "cells": [column.cell(row) for column in shown],
-                    "control": between(row.control), "machine": between(row.machine),
-                }
-                for row in own
-            ])
-            for system, own in _by_system(found)
-        ],
-    }  # fmt: skip
+        "evaluator": row.evaluator,
+        "reference": row.reference,
+        "bar": interval_bar(*ends, top),
+        "cells": [(text, both if NONE not in (text, both) else "") for text, both in texts],
+    }
 
 
 def beside(found: Sequence[Row]) -> dict[str, Any]:
@@ -167,7 +181,11 @@ def reliability(found: Sequence[Row]) -> list[dict[str, Any]]:
     for transfer in (False, True):
         own = [row for row in once.values() if transfers(row) == transfer]
         if own:
-            tables.append({"transfer": transfer, "rows": [_scenarios(row) for row in own]})
+            names = dict.fromkeys(row.evaluator for row in own)
+            groups = [
+                (name, [_scenarios(row) for row in own if row.evaluator == name]) for name in names
+            ]
+            tables.append({"transfer": transfer, "groups": groups})
     return tables
 
 
@@ -185,7 +203,6 @@ def _scenarios(row: Row) -> dict[str, Any]:
         "system": row.ere.get("system") or "", "evaluator": row.evaluator,
         "reference": row.reference, "cells": cells, "ere": share(number(row.ere, "value")),
         "interval": between(row.ere), "noise": share(number(row.ere, "noise_floor")),
-        "missing": [shown for name, shown in _SCENARIOS.items() if not told.get(name)],
     }  # fmt: skip
 
 
@@ -204,7 +221,7 @@ def score_plots(
         real = {judge: each for judge, each in own.items() if judge not in REFERENCES} or own
         if not own:
             continue
-        legend = [(judge, kinds.get(judge, "c0"), area.get((system, judge), "–")) for judge in own]
+        legend = [(judge, kinds.get(judge, "c0"), area.get((system, judge), NONE)) for judge in own]
         lines = {judge: kind for judge, kind, _ in legend}
         told.append({
             "system": system, "place": place, "legend": legend,
@@ -235,7 +252,7 @@ def corners(found: Sequence[Row], systems: Mapping[str, int]) -> dict[str, Any]:
             "place": systems[row.system], "system": row.system, "judge": row.evaluator,
             "adversuc": share(number(row.adversuc, "value")),
             "machine": share(number(row.machine, "value")),
-            "gap": signed(number(row.machine, "gap")), "corner": plots.corner(row),
+            "gap": signed(number(row.machine, "gap")), "corner": plots.CORNERS[plots.corner(row)],
         }
         for row in placed
     ]  # fmt: skip
@@ -250,7 +267,7 @@ def learning(
     for system, place in systems.items():
         curves: dict[str, list[Mapping[str, Any]]] = {}
         for point in told.get("curves") or ():
-            if point.get("system") == system and point.get("evaluator") != "coin":
+            if point.get("system") == system and point.get("evaluator") not in REFERENCES:
                 curves.setdefault(point.get("evaluator") or "", []).append(point)
         if curves:
             lines = {judge: kinds.get(judge, "c0") for judge in curves}

@@ -75,7 +75,15 @@ def judged(rng, n: int, system: str, judge: str, shift: float) -> tuple[list[dic
             "machine_vs_random", system, judge, second, "accuracy", response_only=0.6, gap=-0.03
         ),
         result(
-            "ere", system, judge, third, "ere", scenarios=third["scenarios"], ere_mode="retrained"
+            "ere",
+            system,
+            judge,
+            third,
+            "ere",
+            scenarios=third["scenarios"],
+            ere_mode="retrained",
+            coin=third["coin"],
+            noise_floor=third["noise_floor"],
         ),
     ], main
 
@@ -107,8 +115,11 @@ def invent(folder, n: int = 60, systems=tuple(SHIFTS), seed: int = 0) -> dict:
             results += found
             tables.append({**scores, "system": [system] * 2 * n, "evaluator": [judge] * 2 * n})
             curves += learned(system, judge, found[0]["value"])
-            verdicts.append({"system": system, "evaluator": judge, "verdict": "told apart",
-                             "text": f"{judge} tells {system} apart."})  # fmt: skip
+        verdicts += [
+            {"system": system, "evaluator": judge, "verdict": "told apart",
+             "text": f"{judge} tells {system} apart."}
+            for judge in ("svm-unigram", "hierarchical")
+        ]  # fmt: skip
         results.append(result("distinct_1", system, "", {"value": 0.125}, "value"))
     for judge in JUDGES:
         control = {"value": 0.8125, "low": 0.79, "high": 0.83, "n": 2 * n}
@@ -230,7 +241,7 @@ def test_an_error_by_transfer_never_stands_in_the_column_of_retrained_judges(tol
 
 def test_markdown_has_the_verdicts_the_table_and_the_signature_as_a_footnote(told):
     text = to_markdown(told)
-    assert text.startswith("- **bot: told apart** (svm\\-unigram). svm\\-unigram tells bot apart.")
+    assert text.startswith("- **bot: told apart** (svm-unigram). svm-unigram tells bot apart.")
     table = [line for line in text.splitlines() if line.startswith("|")]
     assert len(table) == 2 + 12 and {line.count("|") for line in table} == {13}
     assert f"{value_of(told, 'adversuc')['value']:.3f}"[1:] in table[2]
@@ -243,7 +254,7 @@ def test_markdown_makes_nothing_of_what_a_user_wrote(told):
     ]
     told["signature"] = "a ``b`` c"
     text = to_markdown(told)
-    line = next(line for line in text.splitlines() if "svm\\-unigram" in line and "|" in line[:2])
+    line = next(line for line in text.splitlines() if "svm-unigram" in line and "|" in line[:2])
     assert "<script" not in text and "\x1b" not in text
     assert len(re.findall(r"(?<!\\)\|", line)) == 13
     assert "``` a ``b`` c ```" in text
@@ -434,13 +445,13 @@ def forget_a_scenario(told):
 
 
 MISSING = {
-    "no machine-vs-random": (lambda told: without(told, "machine_vs_random"), "no system has a corner"),
+    "no machine-vs-random": (lambda told: without(told, "machine_vs_random"), "no system has a"),
     "no ERE": (lambda told: without(told, "ere"), "There is no ERE in this run"),
     "a scenario missing": (forget_a_scenario, "Can the judge be trusted?"),
     "no control": (lambda told: without(told, "human_vs_random"), "AdverSuc"),
     "no AdverSuc": (lambda told: without(told, "adversuc"), "machine-vs-random"),
     "no curves": (drop("curves"), "No learning curve was measured"),
-    "empty examples": (lambda told: told.update(examples={"bot": {}}), "This run kept no examples."),
+    "empty examples": (lambda told: told.update(examples={"bot": {}}), "kept no examples."),
     "no examples of a kind": (lambda told: told["examples"]["bot"].update(obvious=[]), "None."),
     "no verdicts": (drop("verdicts"), "no verdict"),
     "no remarks, settings": (drop("remarks", "settings", "versions", "signature"), "Remarks"),
@@ -458,7 +469,7 @@ def test_a_missing_part_is_said_and_the_rest_stands(told, invented, tmp_path, na
     (tmp_path / "scores.parquet").write_bytes((invented[0] / "scores.parquet").read_bytes())
     page = Page(write_report(tmp_path))
     assert said in page.text
-    assert "None" not in page.text.replace("None.", "") and "nan" not in page.text
+    assert "None" not in page.text.replace("None.", "") and not re.search(r"\bnan\b", page.text)
     for text in (shown(evaluation_table(told)), to_markdown(told), to_latex(told)):
         assert "None" not in text
 
@@ -476,7 +487,26 @@ def test_scores_that_are_missing_or_of_one_class_are_drawn_as_far_as_they_go(tol
     parquet.write_table(pa.table(columns), tmp_path / "scores.parquet")
     save(tmp_path, told)
     assert len(read_scores(tmp_path / "scores.parquet")["bot", "svm-unigram"].score) == 3
-    assert "nan" not in write_report(tmp_path).read_text()
+    assert not re.search(r"\bnan\b", write_report(tmp_path).read_text())
+
+
+@pytest.mark.parametrize("content", [b"no table", None])
+def test_scores_that_cannot_be_read_say_what_to_do(told, tmp_path, content):
+    save(tmp_path, told)
+    parquet.write_table(pa.table({"score": [0.5]}), tmp_path / "scores.parquet")
+    if content:
+        (tmp_path / "scores.parquet").write_bytes(content)
+    with pytest.raises(ValueError, match="scores.parquet: expected a table .*Run `dialeval"):
+        write_report(tmp_path)
+
+
+def test_scores_of_other_scenarios_are_not_drawn(told, tmp_path, invented):
+    table = parquet.read_table(invented[0] / "scores.parquet")
+    other = pa.array(["machine_random"] * len(table))
+    table = table.set_column(table.schema.get_field_index("scenario"), "scenario", other)
+    parquet.write_table(table, tmp_path / "scores.parquet")
+    save(tmp_path, told)
+    assert "There are no scores in this folder" in Page(write_report(tmp_path)).text
 
 
 @pytest.mark.parametrize("count", [1, 20])
