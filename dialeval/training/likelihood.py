@@ -21,6 +21,7 @@ from dialeval.training.checkpoints import Keeper
 from dialeval.training.schedule import (
     OPTIMIZERS,
     SCHEDULES,
+    TrainingConfig,
     check_choices,
     finite_loss,
     learning_rate,
@@ -33,22 +34,16 @@ IGNORED = -100
 
 
 @dataclass
-class GeneratorConfig:
+class GeneratorConfig(TrainingConfig):
     """Settings of [`GeneratorTrainer`]."""
 
     epochs: int = field(default=3, metadata={"help": "Times the passages are seen, at most."})
-    max_steps: int = field(default=-1, metadata={"help": "Updates at most; -1 is no limit."})
     batch_size: int = field(default=64, metadata={"help": "Passages an update, in all processes."})
     optimizer: str = field(default="adamw", metadata={"help": "adam, adamw or sgd."})
-    learning_rate: float = field(default=1e-3, metadata={"help": "Step size at the start."})
-    weight_decay: float = field(default=0.0, metadata={"help": "Of adamw."})
     schedule: str = field(
         default="cosine",
         metadata={"help": "constant, linear, cosine, or halve (each epoch after halve_after)."},
     )
-    warmup_steps: int = field(default=0, metadata={"help": "Updates of rising step size."})
-    halve_after: int = field(default=6, metadata={"help": "Epochs before `halve` begins."})
-    max_grad_norm: float = field(default=5.0, metadata={"help": "Norm that gradients may reach."})
     weighting: str = field(
         default="none",
         metadata={"help": "none, or tf-idf: dull responses count less (Li et al., 2017)."},
@@ -62,11 +57,6 @@ class GeneratorConfig:
         default="response",
         metadata={"help": "response, or all: a causal model also learns to write the context."},
     )
-    patience: int = field(
-        default=2, metadata={"help": "Epochs without a better validation loss before stopping."}
-    )
-    checkpoint_every: int = field(default=500, metadata={"help": "Updates between checkpoints."})
-    seed: int = field(default=0, metadata={"help": "Seed of order and dropout."})
 
     def __post_init__(self):
         check_choices(

@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any, Protocol
+from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -13,15 +14,26 @@ OPTIMIZERS = ("adam", "adamw", "sgd")
 SCHEDULES = ("constant", "linear", "cosine", "halve")
 
 
-class StepSettings(Protocol):
-    """The settings of a trainer that this module reads."""
+@dataclass
+class TrainingConfig:
+    """Settings that every trainer has."""
 
-    optimizer: str
-    learning_rate: float
-    weight_decay: float
-    schedule: str
-    warmup_steps: int
-    halve_after: int
+    max_steps: int = field(default=-1, metadata={"help": "Updates at most; -1 is no limit."})
+    learning_rate: float = field(default=1e-3, metadata={"help": "Step size at the start."})
+    weight_decay: float = field(default=0.0, metadata={"help": "Of adamw."})
+    warmup_steps: int = field(default=0, metadata={"help": "Updates of rising step size."})
+    halve_after: int = field(default=6, metadata={"help": "Epochs before `halve` begins."})
+    max_grad_norm: float = field(default=5.0, metadata={"help": "Norm that gradients may reach."})
+    patience: int = field(
+        default=2, metadata={"help": "Epochs without a better validation loss before stopping."}
+    )
+    checkpoint_every: int = field(default=500, metadata={"help": "Updates between checkpoints."})
+    seed: int = field(default=0, metadata={"help": "Seed of order, dropout and everything drawn."})
+    optimizer: str = field(default="adam", metadata={"help": "adam, adamw or sgd."})
+    schedule: str = field(
+        default="constant",
+        metadata={"help": "constant, linear, cosine, or halve (each epoch after halve_after)."},
+    )
 
 
 def check_choices(config: Any, **choices: Sequence[str]) -> None:
@@ -31,7 +43,7 @@ def check_choices(config: Any, **choices: Sequence[str]) -> None:
             raise BadInput(f"`{name}` is {', '.join(known)}, but got {getattr(config, name)!r}.")
 
 
-def optimizer_for(parameters: list[Tensor], config: StepSettings) -> torch.optim.Optimizer:
+def optimizer_for(parameters: list[Tensor], config: TrainingConfig) -> torch.optim.Optimizer:
     """The optimiser that the settings name."""
     if config.optimizer == "sgd":
         return torch.optim.SGD(parameters, lr=config.learning_rate)
@@ -42,7 +54,7 @@ def optimizer_for(parameters: list[Tensor], config: StepSettings) -> torch.optim
     return torch.optim.Adam(parameters, lr=config.learning_rate)
 
 
-def learning_rate(config: StepSettings, step: int, total: int, epoch: int) -> float:
+def learning_rate(config: TrainingConfig, step: int, total: int, epoch: int) -> float:
     """The step size of an update, from its number alone: resuming needs no state."""
     rate = config.learning_rate
     if config.warmup_steps and step < config.warmup_steps:

@@ -22,6 +22,7 @@ from dialeval.training.checkpoints import Keeper
 from dialeval.training.schedule import (
     OPTIMIZERS,
     SCHEDULES,
+    TrainingConfig,
     check_choices,
     finite_loss,
     learning_rate,
@@ -30,7 +31,7 @@ from dialeval.training.schedule import (
 
 
 @dataclass
-class DiscriminatorConfig:
+class DiscriminatorConfig(TrainingConfig):
     """Settings of [`DiscriminatorTrainer`]."""
 
     loss: str = field(
@@ -38,27 +39,11 @@ class DiscriminatorConfig:
         metadata={"help": "pointwise (cross entropy), or pairwise (Gao et al., 2021, eq. 1)."},
     )
     epochs: int = field(default=5, metadata={"help": "Times the training pairs are seen, at most."})
-    max_steps: int = field(default=-1, metadata={"help": "Updates at most; -1 is no limit."})
     batch_size: int = field(default=32, metadata={"help": "Pairs an update, over all processes."})
-    optimizer: str = field(default="adam", metadata={"help": "adam, adamw or sgd."})
-    learning_rate: float = field(default=1e-3, metadata={"help": "Step size at the start."})
-    weight_decay: float = field(default=0.0, metadata={"help": "Of adamw."})
-    schedule: str = field(
-        default="constant",
-        metadata={"help": "constant, linear, cosine, or halve (each epoch after halve_after)."},
-    )
-    warmup_steps: int = field(default=0, metadata={"help": "Updates of rising step size."})
-    halve_after: int = field(default=6, metadata={"help": "Epochs before `halve` begins."})
-    max_grad_norm: float = field(default=5.0, metadata={"help": "Norm that gradients may reach."})
-    patience: int = field(
-        default=2, metadata={"help": "Epochs without a better validation loss before stopping."}
-    )
     prefixes: bool = field(
         default=False,
         metadata={"help": "Train on a random prefix of each response (Li et al., 2017, sec. 3.2)."},
     )
-    checkpoint_every: int = field(default=500, metadata={"help": "Updates between checkpoints."})
-    seed: int = field(default=0, metadata={"help": "Seed of order, dropout and prefixes."})
 
     def __post_init__(self):
         losses = ("pointwise", "pairwise")
