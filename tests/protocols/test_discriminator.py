@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from transformers import GPT2Config, GPT2LMHeadModel
 from dialeval.dialogues import BadInput, Passage, Turn, read, to_passages, write_passages
 from dialeval.models.tokenizers import word_tokenizer
 from dialeval.protocols.discriminator import DiscriminatorRun, make_pairs, train_discriminator
-from dialeval.scorers import load_scorer
+from dialeval.scorers import load_scorer, save_scorer
+from dialeval.scorers.joint import JointScorer
 from dialeval.scorers.representation import NeuralRepresentation
 from dialeval.training import DiscriminatorConfig
 
@@ -69,24 +71,40 @@ def test_several_corpora_are_trained_on_together_and_reported_apart(files, tmp_p
         assert 0.9 < row["value"] <= 1.0
 
 
-@pytest.mark.parametrize("model", ["svm-features", "zero-shot", "concat", "length"])
-def test_every_kind_scores_the_same_in_a_fresh_process(files, tmp_path, language_model, model):
-    run = run_of(
-        files, tmp_path, model=model, forward=language_model, backward=language_model,
-        measure="log-rank",
-    )  # fmt: skip
-    results = train_discriminator(run, CONFIG)
-    assert len(results["results"]) == 12  # the judge and three baselines, in all and by corpus
+KINDS = (
+    "hierarchical", "concat", "attention", "rnn", "transformer", "svm-unigram", "svm-features",
+    "zero-shot", "length",
+)  # fmt: skip
+ASK = """
+import json, sys
+from dialeval.dialogues import read
+from dialeval.scorers import load_scorer
+passages, _ = read(sys.argv[1])
+print(json.dumps({name: load_scorer(name)(passages).tolist() for name in sys.argv[2:]}))
+"""
+
+
+def test_every_kind_scores_the_same_in_a_fresh_process(files, tmp_path, language_model):
     passages, _ = read(files[0])
-    here = load_scorer(tmp_path / "run")(passages)
-    assert np.ptp(here) > 0
-    command = ["score", "-d", "run", "--data", files[0], "-o", "scored.jsonl"]
+    for model in KINDS:
+        run = run_of(
+            files, tmp_path, model=model, forward=language_model, backward=language_model,
+            backbone=language_model, input_format="words", measure="log-rank", max_pairs=60,
+            max_eval_pairs=20,
+        )  # fmt: skip
+        results = train_discriminator(replace(run, output_dir=model), CONFIG)
+        assert len(results["results"]) == 12  # the judge and three baselines, in all and by corpus
+    judges = {model: load_scorer(model) for model in KINDS}
+    save_scorer(JointScorer(judges["hierarchical"], judges["rnn"]), "joint")
+    here = {name: load_scorer(name)(passages) for name in (*KINDS, "joint")}
+    assert all(np.ptp(scores) > 0 for scores in here.values())
     done = subprocess.run(
-        [sys.executable, "-m", "dialeval", *command], cwd=tmp_path, capture_output=True, text=True
+        [sys.executable, "-c", ASK, files[0], *here], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    there = [json.loads(line)["score"] for line in (tmp_path / "scored.jsonl").open()]
-    np.testing.assert_allclose(there, here, atol=1e-5)
+    there = json.loads(done.stdout.splitlines()[-1])
+    for name, scores in here.items():
+        np.testing.assert_allclose(there[name], scores, atol=1e-5, err_msg=name)
 
 
 def test_features_are_named_and_weigh_in(files, tmp_path, language_model):
