@@ -92,7 +92,7 @@ def _evaluate(output_dir: Path, systems: dict[str, Any], seed: int) -> None:
 
     human = systems.pop("human")
     folder = output_dir / "evaluation"
-    run = EvaluationRun(seeds=3, seed=seed, output_dir=str(folder))
+    run = EvaluationRun(seeds=3, seed=seed, output_dir=str(folder), overwrite=True)
     with progress() as tell:
         told = evaluate(align(human, systems), run, tell=tell)
     show(told, folder, "table")

@@ -8,9 +8,10 @@ import typer
 from dialeval.commands.console import err, out, say
 from dialeval.commands.data import options as o
 
-Formats = Annotated[
-    str, typer.Option("--format", help="What to print: table, markdown, latex or json.")
-]
+FORMATS = ("table", "markdown", "latex", "json")
+ANSWERING = ("parrot", "random", "next", "constant", "retrieval")
+"""Responders that need nothing but the contexts and the human replies."""
+Formats = Annotated[str, typer.Option("--format", help=f"What to print: {', '.join(FORMATS)}.")]
 
 
 def evaluate(
@@ -46,6 +47,9 @@ def evaluate(
     skip_bad: o.SkipBad = False,
     max_new_tokens: Annotated[int, typer.Option(help="Of systems that answer now.")] = 40,
     decoding: Annotated[str, typer.Option(help="Of systems that answer now.")] = "sampling",
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the results of another run.")
+    ] = False,
 ) -> None:
     """Evaluate systems: a table, results.json, scores.parquet and one report.html.
 
@@ -55,25 +59,36 @@ def evaluate(
     from dialeval.protocols.evaluation import EvaluationRun, align
     from dialeval.protocols.evaluation import evaluate as run
 
+    _check(format, limit)
+    settings = EvaluationRun(
+        evaluators=evaluator, folds=folds, seeds=seeds, seed=seed, output_dir=str(output_dir),
+        overwrite=overwrite,
+    )  # fmt: skip
     options = o.read_options(
         input_format, skip_bad, context_turns=context_turns, filter=filter, allow_empty=True
     )
     passages = _human(human or ["chitchat"], options, limit or (None if human else 500), seed)
-    systems = {}
-    for text in system or ["parrot", "constant"]:
-        name, answers = _system(text, passages, options, output_dir, seed, decoding, max_new_tokens)
-        systems[name] = answers
-    settings = EvaluationRun(
-        evaluators=evaluator, folds=folds, seeds=seeds, seed=seed, output_dir=str(output_dir)
-    )
+    answering = (passages, options, output_dir, seed, decoding, max_new_tokens)
+    systems = _systems(system or ["parrot", "constant"], *answering)
     with progress() as tell:
         told = run(align(passages, systems), settings, tell=tell)
     show(told, output_dir, format)
 
 
+def _check(format: str, limit: int | None) -> None:
+    from dialeval.dialogues import BadInput
+
+    if format not in FORMATS:
+        raise BadInput(f"Unknown format {format!r}.", remedy=f"Choose from {', '.join(FORMATS)}.")
+    if limit is not None and limit < 1:
+        raise BadInput(f"--limit counts contexts, so it is at least 1, but got {limit}.")
+
+
 def show(told: dict[str, Any], output_dir: Path, format: str) -> None:
     """Print the results in the wanted form, and write the report."""
     import json
+
+    from rich.markup import escape
 
     from dialeval.reports.evaluation import evaluation_table, to_latex, to_markdown
     from dialeval.reports.evaluation_html import write_report
@@ -81,18 +96,20 @@ def show(told: dict[str, Any], output_dir: Path, format: str) -> None:
     path = write_report(output_dir)
     if format == "table":
         for row in headlines(told):
-            out.print(f"[bold]{row['system']}[/]: [bold]{row['verdict']}[/]. {row['text']}")
+            system, verdict, text = (escape(row[key]) for key in ("system", "verdict", "text"))
+            out.print(f"[bold]{system}[/]: [bold]{verdict}[/]. {text}")
         out.print(evaluation_table(told))
         for remark in told["remarks"]:
-            say(f"[yellow]{remark}[/]")
+            say(f"[yellow]{escape(remark)}[/]")
     elif format == "markdown":
         print(to_markdown(told))
     elif format == "latex":
         print(to_latex(told))
     else:
         print(json.dumps(told, ensure_ascii=False, indent=2))
-    say(f"Report: [bold]{path}[/], numbers: [bold]{output_dir / 'results.json'}[/]")
-    say(f"[dim]{told['signature']}[/]")
+    numbers = escape(str(output_dir / "results.json"))
+    say(f"Report: [bold]{escape(str(path))}[/], numbers: [bold]{numbers}[/]")
+    say(f"[dim]{escape(told['signature'])}[/]")
 
 
 def headlines(told: dict[str, Any]) -> list[dict[str, str]]:
@@ -127,13 +144,32 @@ def progress():
 def _human(files: list[str], options: Any, limit: int | None, seed: int) -> Any:
     import numpy as np
 
-    from dialeval.dialogues import by_author
+    from dialeval.dialogues import BadInput, authors, by_author
 
-    found = by_author(o.read_files(files, options)[0], "human")
+    everyone = o.read_files(files, options)[0]
+    found = by_author(everyone, "human")
+    if not len(found):
+        names = ", ".join(authors(everyone)) or "nobody"
+        remedy = "Give the file with the human ones."
+        raise BadInput(f"no human responses, only those of {names}.", files[0], remedy=remedy)
     if limit is None or limit >= len(found):
         return found
     rows = np.sort(np.random.default_rng(seed).choice(len(found), limit, replace=False))
     return found.select(rows)
+
+
+def _systems(texts: list[str], *answering: Any) -> dict[str, Any]:
+    """The answers of each system, by its name."""
+    from dialeval.dialogues import BadInput
+
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, answers = _system(text, *answering)
+        if name in found:
+            remedy = "Give each a name of its own: --system first=..."
+            raise BadInput(f"two systems are called {name!r}.", remedy=remedy)
+        found[name] = answers
+    return found
 
 
 def _system(
@@ -143,14 +179,16 @@ def _system(
     from dialeval.dialogues import BadInput, authors, by_author
 
     name, sign, path = text.partition("=")
+    if not sign and Path(text).is_file() and Path(text).suffix != ".gguf":
+        name, sign, path = Path(text).stem, "=", text
     if not sign:
         return _answered(text, human, folder, seed, decoding, tokens)
     found, _ = o.read_files([path], options)
+    if not len(found):
+        raise BadInput("it holds no responses.", path, remedy=f"Give what {name} answered.")
     names = [each for each in authors(found) if each != "human"] or ["human"]
-    if len(names) == 1:
-        return name, _renamed(by_author(found, names[0]), name)
-    if name in names:
-        return name, by_author(found, name)
+    if len(names) == 1 or name in names:
+        return name, by_author(found, name if name in names else names[0])
     raise BadInput(
         f"it holds several systems: {', '.join(names)}.",
         path,
@@ -158,27 +196,40 @@ def _system(
     )
 
 
-def _renamed(passages: Any, name: str) -> Any:
-    from dialeval.dialogues import iterate, to_passages
-
-    return to_passages(each.with_response(each.response, name) for each in iterate(passages))
-
-
 def _answered(
     text: str, human: Any, folder: Path, seed: int, decoding: str, tokens: int
 ) -> tuple[str, Any]:
-    from dialeval.commands.generate import SIMPLE, model_responder, simple_responder
-    from dialeval.dialogues import iterate, read
-    from dialeval.dialogues.reading import ReadOptions
-    from dialeval.protocols.generation import generate
+    """The name of a responder, and its answers; a run that was stopped is gone on with."""
+    from dialeval.dialogues import ReadOptions, iterate, read
+    from dialeval.protocols.generation import generate, run_hash
 
+    responder, asked = _responder(text, human, seed, decoding, tokens), list(iterate(human))
+    # Answers to other contexts, or by other settings, have another name: nothing is replaced.
+    key = run_hash(responder.signature, asked)[:8]
+    path = folder / "systems" / f"{responder.name.replace('/', '-')}-{key}.jsonl"
+    done = generate(responder, asked, path)
+    options = ReadOptions(keep_duplicates=True, allow_empty=True)
+    return responder.name, read(str(done.path), options)[0]
+
+
+def _responder(text: str, human: Any, seed: int, decoding: str, tokens: int) -> Any:
+    from dialeval.commands.generate import SIMPLE, model_responder, simple_responder
+    from dialeval.dialogues import BadInput
+
+    choices = f"or choose from {', '.join(ANSWERING)}."
+    if text in ANSWERING:
+        return simple_responder(text, human, None, "I don't know.", seed, None)
     if text in SIMPLE:
-        responder = simple_responder(text, human, None, "I don't know.", seed, None)
-    else:
-        responder = model_responder(
+        raise BadInput(
+            f"{text!r} needs settings of its own.",
+            remedy=f"Let it answer with `dialeval generate --responder {text}`, then give the file "
+            f"(--system {text}=FILE), {choices}",
+        )
+    try:
+        return model_responder(
             text, decoding, {}, {"seed": seed}, tokens, None, None, None, None, None, None, None,
             True,
         )  # fmt: skip
-    path = folder / "systems" / f"{responder.name.replace('/', '-')}.jsonl"
-    done = generate(responder, list(iterate(human)), path, overwrite=True)
-    return responder.name, read(str(done.path), ReadOptions(keep_duplicates=True))[0]
+    except BadInput as error:
+        remedy = f"{error.remedy} Or name a file, --system NAME=FILE, {choices}"
+        raise BadInput(error.message, error.path, error.line, remedy) from None

@@ -1,16 +1,17 @@
 """Scores for every response by a judge that never saw its dialogue."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as parquet
-from datasets import concatenate_datasets
 
-from dialeval.dialogues import Pairing, Passages, pair_folds
-from dialeval.dialogues.storage import whole_file
+from dialeval.dialogues import PAIR_FEATURES, BadInput, Pairing, Passages, select
+from dialeval.dialogues.splits import position
+from dialeval.dialogues.storage import PassageFile, batches, whole_file
 from dialeval.dialogues.tokens import count_tokens
 from dialeval.protocols.evaluation.judges import Bench, Fit
 from dialeval.scorers import is_human
@@ -26,49 +27,97 @@ COLUMNS = {
 
 
 def scenario_folds(
-    scenario: str, human: Passages, machine: Passages | None, k: int, seed: int
+    scenario: str,
+    human: Passages,
+    machine: Passages | None,
+    k: int,
+    seed: int,
+    match_length: int | None = None,
 ) -> list[Passages]:
-    """The pairs of each fold of a scenario, drawn inside it."""
+    """The pairs of each fold of a scenario, drawn inside it, so that no reply is in two folds.
+
+    Args:
+        machine (`Passages`, *optional*):
+            The system's answers, row by row on the human contexts.
+        match_length (`int`, *optional*):
+            Leave out pairs whose responses do not fall into one bin of so many tokens.
+    """
+    number = fold_numbers(human, k, seed)
+    found = [
+        _pairs(
+            scenario,
+            select(human, number == fold),
+            None if machine is None else select(machine, number == fold),
+            seed,
+            match_length,
+        )
+        for fold in range(k)
+    ]
+    if sum(map(bool, map(len, found))) < 2:
+        raise BadInput(
+            f"less than two of {k} folds have responses for {scenario} to compare.",
+            remedy="Give more dialogues.",
+        )
+    return found
+
+
+def fold_numbers(passages: Passages, k: int, seed: int) -> np.ndarray:
+    """The fold of each passage: dialogues in the order of a hash, dealt out in equal shares.
+
+    It does not depend on the order of the rows. The hash has a seed of its own, so that parts that
+    were split off with the run's seed are not single folds.
+    """
+    names, dialogue = np.unique(np.asarray(passages["dialogue_id"][:]), return_inverse=True)
+    order = np.argsort([position(name, seed + 20_011) for name in names.tolist()], kind="stable")
+    number = np.empty(len(names), dtype=np.int64)
+    number[order] = np.arange(len(names)) * k // len(names)
+    return number[dialogue]
+
+
+def _pairs(
+    scenario: str, human: Passages, machine: Passages | None, seed: int, match_length: int | None
+) -> Passages:
+    """The pairs of one fold; none where halves or lengths leave nothing to compare in it."""
     if scenario == "machine_random":
-        return _machine_random(human, machine, k, seed)
-    pairing = Pairing(scenario, seed=seed)
+        return _machine_random(human, machine, seed)
+    pairing = Pairing(scenario, match_length=match_length, seed=seed)
     needs = machine if scenario in ("human_machine", "machine_machine") else None
-    return pair_folds(human, pairing, k, needs, fold_seed(seed))
+    may_lack = match_length or scenario in ("human_human", "machine_machine")
+    try:
+        return pairing(human, needs)
+    except BadInput:
+        if not may_lack:
+            raise
+        return PassageFile(PAIR_FEATURES).dataset()
 
 
-def fold_seed(seed: int) -> int:
-    """A seed of the folds' own, so that parts split off with the run's are not single folds."""
-    return seed + 20_011
-
-
-def _machine_random(human: Passages, machine: Passages | None, k: int, seed: int) -> list[Passages]:
+def _machine_random(human: Passages, machine: Passages | None, seed: int) -> Passages:
     """Machine responses (class 1) against random human ones (class 0) on the same contexts.
 
     (Li et al., 2017, sec. 4.3.)
     """
-    random = pair_folds(human, Pairing("human_random", seed=seed), k, None, fold_seed(seed))
-    true = pair_folds(human, Pairing("human_machine", seed=seed), k, machine, fold_seed(seed))
-    found = []
-    for negatives, positives in zip(random, true, strict=True):
-        sides = [np.flatnonzero(np.asarray(side["label"]) == 0) for side in (positives, negatives)]
-        size = min(map(len, sides))
-        ours, theirs = (
-            _relabelled(table.select(rows[:size]), label)
-            for table, rows, label in ((positives, sides[0], 1), (negatives, sides[1], 0))
-        )
-        found.append(concatenate_datasets([ours, theirs]))
-    return found
+    machines = Pairing("human_machine", seed=seed)(human, machine)
+    random = Pairing("human_random", seed=seed)(human)
+    with PassageFile(PAIR_FEATURES) as file:
+        for pairs, label in ((machines, 1), (random, 0)):
+            for batch in _with(_second_sides(pairs), label=label, scenario="machine_random"):
+                file.write(batch)
+    return file.dataset()
 
 
-def _relabelled(rows: Passages, label: int) -> Passages:
-    features = rows.features
-    count = len(rows)
-    columns = {"label": [label] * count, "pair": list(range(count)),
-               "scenario": ["machine_random"] * count}  # fmt: skip
-    for name, values in columns.items():
-        feature = features[name]
-        rows = rows.remove_columns(name).add_column(name, values, feature=feature)
-    return rows.select_columns(list(features))
+def _second_sides(pairs: Passages) -> Iterator[pa.RecordBatch]:
+    for batch in batches(pairs):
+        yield batch.filter(pc.equal(batch["label"], 0))
+
+
+def _with(rows: Iterable[pa.RecordBatch], **values: Any) -> Iterator[pa.RecordBatch]:
+    """Rows with one value in all of a column."""
+    for batch in rows:
+        for name, value in values.items():
+            at = batch.schema.get_field_index(name)
+            column = pa.repeat(pa.scalar(value, batch.schema.field(at).type), len(batch))
+            batch = batch.set_column(at, name, column)
+        yield batch
 
 
 def crossfit(
@@ -106,12 +155,12 @@ def judged(
     scorer: Any, pairs: Passages, fold: int, first_pair: int = 0, blindfolds: bool = True
 ) -> pa.Table:
     """What a judge says of each response, with and without the context."""
-    scores = np.asarray(scorer(pairs), dtype=float)
+    scores = _finite(scorer, pairs)
     without = taken_without = shuffled = [None] * len(pairs)
     if blindfolds:
-        without = np.asarray(ResponseOnlyScorer(scorer)(pairs), dtype=float)
+        without = _finite(ResponseOnlyScorer(scorer), pairs)
         taken_without = is_human(scorer, without)
-        shuffled = is_human(scorer, np.asarray(ShuffledContextScorer(scorer)(pairs), dtype=float))
+        shuffled = is_human(scorer, _finite(ShuffledContextScorer(scorer), pairs))
     responses = pairs["response"][:]
     columns = {
         "id": pairs["id"][:],
@@ -131,17 +180,30 @@ def judged(
     return pa.table({name: pa.array(columns[name], kind) for name, kind in COLUMNS.items()})
 
 
+def _finite(scorer: Any, pairs: Passages) -> np.ndarray:
+    scores = np.asarray(scorer(pairs), dtype=float)
+    if scores.shape != (len(pairs),):
+        raise BadInput(f"{scorer.name} gave scores of shape {scores.shape} for {len(pairs)} texts.")
+    bad = np.flatnonzero(~np.isfinite(scores))
+    if len(bad):
+        raise BadInput(
+            f"{scorer.name} gave no finite number for {len(bad)} of {len(pairs)} responses, "
+            f"first for passage {pairs['id'][int(bad[0])]!r}.",
+            remedy="Look at that passage, or choose another evaluator.",
+        )
+    return scores
+
+
 def numbered(folds: Sequence[Passages]) -> Passages:
     """Pairs of several folds in one table, each pair with a number of its own."""
-    parts, start = [], 0
-    for fold in folds:
-        feature = fold.features["pair"]
-        numbers = (np.asarray(fold["pair"]) + start).tolist()
-        columns = fold.column_names
-        fold = fold.remove_columns("pair").add_column("pair", numbers, feature=feature)
-        parts.append(fold.select_columns(columns))
-        start += len(fold) // 2
-    return concatenate_datasets(parts)
+    with PassageFile(PAIR_FEATURES) as file:
+        start = 0
+        for fold in folds:
+            for batch in batches(fold):
+                at = batch.schema.get_field_index("pair")
+                file.write(batch.set_column(at, "pair", pc.add(batch["pair"], start)))
+            start += len(fold) // 2
+    return file.dataset()
 
 
 def _part(pairs: Passages, share: float, seed: int) -> Passages:

@@ -17,7 +17,8 @@ class Evidence:
         p_value (`float`):
             That this is above chance.
         control, control_p (`float`):
-            Accuracy of telling human from random replies, and that it is above chance.
+            Accuracy of telling human from random replies (`None` where that could not be tried),
+            and that it is above chance.
         random (`float`, *optional*):
             Accuracy of telling the system's replies from random ones.
         below_control (`bool`, *optional*, defaults to `False`):
@@ -30,7 +31,7 @@ class Evidence:
     low: float
     high: float
     p_value: float
-    control: float
+    control: float | None
     control_p: float
     n: int
     random: float | None = None
@@ -47,26 +48,42 @@ def verdict(system: str, judge: str, found: Evidence) -> tuple[str, str]:
     """
     told = f"accuracy {found.accuracy:.3f} [{found.low:.3f}, {found.high:.3f}], "
     told += f"p {_p(found.p_value)}, {found.n:,} contexts"
+    if found.control is None or found.control_p >= ALPHA:
+        return "judge too weak to say", _too_weak(system, judge, found, told)
     control = f"human from random replies at {found.control:.3f} (p {_p(found.control_p)})"
-    if found.control_p >= ALPHA:
-        seen = "It does tell this system from humans by surface" if found.p_value < ALPHA else "It"
-        return "judge too weak to say", (
-            f"{judge} cannot tell {control}, so it does not read for meaning. "
-            f"{seen} ({told}), but what it misses proves nothing about {system}."
-        )
     if found.p_value < ALPHA:
         return "told apart", f"{judge} tells {system} from humans: {told}. It tells {control}."
     if found.below_control and found.random is not None:
         return "won by noise", (
-            f"{judge} does not tell {system} from humans ({told}), but tells its replies from "
-            f"random ones at {found.random:.3f} only, and {control}: replies that hardly depend "
-            "on the context are taken for human ones that do not either."
+            f"{judge} does not tell {system} from humans: {told}. But it tells {system}'s replies "
+            f"from random ones at {found.random:.3f} only, and {control}: the replies look human "
+            "and hardly depend on the context."
         )
     if found.high < SAME:
         return "cannot be told apart", (
-            f"{judge} tells {control}, but not {system} from humans: {told}, all below {SAME}."
+            f"{judge} tells {control}, but not {system} from humans: {told}; the whole interval "
+            f"lies below {SAME}."
         )
-    return "inconclusive", f"{judge} leaves it open: {told}. About {_more(found):,} more contexts."
+    return "inconclusive", (
+        f"{judge} tells {control}, but leaves open whether {system} can be told from humans: "
+        f"{told}. About {_more(found):,} more contexts would settle it."
+    )
+
+
+def _too_weak(system: str, judge: str, found: Evidence, told: str) -> str:
+    tried = (
+        "could not be tried on human and random replies"
+        if found.control is None
+        else "does not tell human from random replies "
+        f"(accuracy {found.control:.3f}, p {_p(found.control_p)})"
+    )
+    why = f"{judge} {tried}, so nothing shows that it reads for meaning."
+    if found.p_value < ALPHA:
+        return (
+            f"{why} It tells {system} from humans by their surface ({told}), but what it misses "
+            f"proves nothing about {system}."
+        )
+    return f"{why} That it does not tell {system} from humans either ({told}) proves nothing."
 
 
 def _more(found: Evidence) -> int:

@@ -1,0 +1,244 @@
+"""Do judges travel? Trained on one system, or on random replies, and applied to every other."""
+
+import json
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from datasets import concatenate_datasets
+
+from dialeval._version import __version__
+from dialeval.dialogues import (
+    BadInput,
+    Pairing,
+    Passages,
+    iterate,
+    select,
+    to_passages,
+    whole_file,
+)
+from dialeval.metrics.adversuc import adversuc
+from dialeval.metrics.paired import paired_bootstrap
+from dialeval.metrics.results import Result, plain, signature, versions
+from dialeval.protocols.evaluation.crossfit import fold_numbers, judged
+from dialeval.protocols.evaluation.inputs import Material
+from dialeval.protocols.evaluation.judges import JUDGES, Bench
+
+logger = logging.getLogger(__name__)
+
+RANDOM, ALL = "random replies", "all systems"
+"""What a judge may be trained on beside single systems."""
+FEWEST = 5  # dialogues in each half
+_BESIDE = ("auroc", "pairwise_accuracy", "machines_taken_for_humans", "humans_taken_for_machines")
+
+Tell = Callable[[int, int, str], Any]
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """How well one evaluator, trained on each thing, tells each system from humans.
+
+    Args:
+        trained_on, tested_on (`list[str]`):
+            Rows and columns of the matrix.
+        results (`list[Result]`):
+            A cell each, row by row; `details["diagonal"]` where both are the same.
+    """
+
+    evaluator: str
+    trained_on: list[str]
+    tested_on: list[str]
+    results: list[Result]
+    remarks: list[str] = field(default_factory=list)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def matrix(self, part: str = "value") -> np.ndarray:
+        """Accuracies, or the `low` or `high` ends of their intervals, `(trained on, tested on)`."""
+        numbers = [getattr(each, part) for each in self.results]
+        return np.array(numbers, dtype=float).reshape(len(self.trained_on), len(self.tested_on))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The matrix as JSON knows it, every cell with its interval and signature."""
+        return plain(
+            {
+                "evaluator": self.evaluator,
+                "trained_on": self.trained_on,
+                "tested_on": self.tested_on,
+                "matrix": self.matrix(),
+                "results": [each.to_dict() for each in self.results],
+                "remarks": self.remarks,
+                "settings": self.settings,
+            }
+        )
+
+
+def transfer(
+    material: Material,
+    evaluator: str = "svm-unigram",
+    seed: int = 0,
+    bench: Bench | None = None,
+    tell: Tell = lambda done, total, what: None,
+) -> Transfer:
+    """The matrix of one evaluator: trained on a row's responses, applied unchanged to a column's.
+
+    Every judge learns on one half of the dialogues and is tested on the other, the same for all,
+    and from the same number of pairs: "all systems" takes turns among the systems. The row
+    "random replies" knows human dialogues alone (Bruni and Fernández, 2017, sec. 5.2, apply such a
+    judge to a generator); what a judge loses off the diagonal is the worry about one critic for
+    all systems (Kannan and Vinyals, 2016, sec. 4).
+
+    Raises:
+        BadInput: For an unknown evaluator, or where a half has too few dialogues.
+    """
+    if evaluator not in JUDGES:
+        choices = ", ".join(JUDGES)
+        raise BadInput(f"Unknown evaluator {evaluator!r}.", remedy=f"Choose from {choices}.")
+    train, test = halves(material, seed)
+    columns = list(test)
+    train[ALL] = taking_turns([train[name] for name in material.systems], seed)
+    fit, bench = JUDGES[evaluator], bench or Bench()
+    cells: dict[tuple[str, str], tuple[pa.Table, dict[str, Any]]] = {}
+    for row, (name, pairs) in enumerate(train.items()):
+        tell(row, len(train), f"{evaluator}, trained on {name}")
+        scorer = fit(pairs, seed, bench)
+        for column in columns:
+            table = judged(scorer, test[column], 0, blindfolds=False)
+            cells[name, column] = table, _accuracy(table, scorer, seed)
+    tell(len(train), len(train), "done")
+    sizes = {name: len(pairs) // 2 for name, pairs in train.items()}
+    results = [_result(evaluator, cells, *key, sizes, seed) for key in cells]
+    settings = {"evaluator": evaluator, "seed": seed, "split": "halves", "n_train": sizes}
+    return Transfer(evaluator, list(train), columns, results, list(material.remarks), settings)
+
+
+def halves(material: Material, seed: int = 0) -> tuple[dict[str, Passages], dict[str, Passages]]:
+    """Pairs to learn from and pairs to be tested on, by what stands against the human responses.
+
+    No dialogue is in both halves, random replies are drawn inside theirs, and a context is in the
+    same half for every system.
+    """
+    reserved = [name for name in (RANDOM, ALL) if name in material.systems]
+    if reserved:
+        remedy = "Give the system another name."
+        raise BadInput(f"{reserved[0]!r} stands for something else here.", remedy=remedy)
+    number = fold_numbers(material.human, 2, seed)
+    parts = [select(material.human, number == half) for half in (0, 1)]
+    fewest = min(len(set(part["dialogue_id"])) for part in parts)
+    if fewest < FEWEST:
+        raise BadInput(
+            f"a half has {fewest} dialogues, and at least {FEWEST} are needed.",
+            remedy="Give more dialogues.",
+        )
+    found = [{RANDOM: Pairing("human_random", seed=seed)(part)} for part in parts]
+    for name, answers in material.systems.items():
+        for half, part in enumerate(parts):
+            replies = _as_answers(part, select(answers, number == half), name)
+            found[half][name] = Pairing("human_machine", seed=seed)(part, replies)
+    return found[0], found[1]
+
+
+def taking_turns(parts: list[Passages], seed: int = 0) -> Passages:
+    """As many pairs as one system has, each context with the reply of one of them."""
+    count = min(len(part) // 2 for part in parts)
+    turn = np.random.default_rng(seed).permutation(count) % len(parts)
+    chosen = [
+        part.select(np.flatnonzero(np.isin(part["pair"], np.flatnonzero(turn == place))))
+        for place, part in enumerate(parts)
+    ]
+    return concatenate_datasets([part for part in chosen if len(part)])
+
+
+def warn_if_trained_against(generator_training: Mapping[str, Any] | None, scorer: Any) -> bool:
+    """Whether a generator was trained against this very judge; a warning is logged if so.
+
+    The discriminator that gave the rewards and the evaluator share no parameters (Li et al.,
+    2017, sec. 4): a generator has learnt what pleases the former.
+
+    Args:
+        generator_training (`Mapping`, *optional*):
+            What `Generator.training` holds; `discriminator_fingerprint` is a text or a list.
+        scorer (`Scorer`):
+            The evaluator; those inside it count too. One without a fingerprint is no such judge.
+    """
+    told = (generator_training or {}).get("discriminator_fingerprint") or ()
+    known = {told} if isinstance(told, str) else set(told)
+    if not known & _fingerprints(scorer):
+        return False
+    logger.warning(
+        "%s is the discriminator that the generator was trained against, so that its accuracy says "
+        "nothing about other judges. Evaluate with one that shares no parameters with it.",
+        getattr(scorer, "name", "This evaluator"),
+    )
+    return True
+
+
+def write_transfer(found: list[Transfer], folder: Path | str) -> Path:
+    """Write the matrices of some evaluators as `transfer.json`, and give its path."""
+    path = Path(folder) / "transfer.json"
+    told = {"transfers": [each.to_dict() for each in found], "versions": versions()}
+    with whole_file(path) as file:
+        json.dump(told, file, ensure_ascii=False, indent=2, allow_nan=False)
+        file.write("\n")
+    return path
+
+
+def _fingerprints(scorer: Any) -> set[str]:
+    """Of a scorer, and of those whose numbers or vectors it uses."""
+    inside = [getattr(scorer, name, None) for name in ("scorer", "represent")]
+    inside += dict(getattr(scorer, "features", None) or {}).values()
+    own = getattr(scorer, "fingerprint", None)
+    return {own} - {None} | {
+        each for one in inside if one is not None for each in _fingerprints(one)
+    }
+
+
+def _as_answers(human: Passages, answers: Passages, system: str) -> Passages:
+    """A system's replies under the human rows' ids, so that both sides share their dialogue."""
+    rows = zip(iterate(human), answers["response"], strict=True)
+    return to_passages(passage.with_response(text, system) for passage, text in rows)
+
+
+def _accuracy(table: pa.Table, scorer: Any, seed: int) -> dict[str, Any]:
+    return adversuc(
+        table["score"].to_numpy(),
+        table["label"].to_numpy(),
+        threshold=scorer.decision.threshold,
+        higher_is_human=scorer.higher_is_human,
+        groups=table["dialogue_id"].to_pylist(),
+        pairs=table["pair"].to_pylist(),
+        seed=seed,
+    )
+
+
+def _result(
+    evaluator: str,
+    cells: Mapping[tuple[str, str], tuple[pa.Table, dict[str, Any]]],
+    row: str,
+    column: str,
+    sizes: Mapping[str, int],
+    seed: int,
+) -> Result:
+    table, found = cells[row, column]
+    how = signature(
+        metric="transfer_accuracy", evaluator=evaluator, system=column, trained_on=row,
+        split="halves", n_train=sizes[row], n=found["n"], seed=seed, v=__version__,
+    )  # fmt: skip
+    details = {"trained_on": row, "diagonal": row == column, "n_train": sizes[row]}
+    details |= {name: found[name] for name in _BESIDE}
+    if row != column:
+        details |= _lost(cells[column, column][0], table, seed)
+    accuracy, ends = found["accuracy"], (1 - found["high"], 1 - found["low"])
+    return Result("transfer_accuracy", column, evaluator, accuracy, *ends, found["n"], how, details)
+
+
+def _lost(own: pa.Table, other: pa.Table, seed: int) -> dict[str, float]:
+    """What a judge trained elsewhere loses against the one trained on the column, paired."""
+    rights = [
+        (table["taken"].to_numpy() == (table["label"].to_numpy() == 1)) for table in (own, other)
+    ]
+    found = paired_bootstrap(*rights, groups=own["dialogue_id"].to_pylist(), seed=seed)
+    return {"lost": found["difference"], "lost_low": found["low"], "lost_high": found["high"]}

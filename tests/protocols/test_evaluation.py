@@ -1,0 +1,668 @@
+"""Adversarial evaluation: who learns from what, what is written, and what bad input is told."""
+
+import json
+import random
+from collections import Counter
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as parquet
+import pytest
+
+from dialeval.dialogues import BadInput, Passage, Turn, count_tokens, iterate, to_passages
+from dialeval.metrics import ere
+from dialeval.protocols.evaluation import EvaluationRun, align, evaluate
+from dialeval.protocols.evaluation.crossfit import crossfit, fold_numbers, scenario_folds
+from dialeval.protocols.evaluation.judges import JUDGES, Bench
+from dialeval.protocols.evaluation.measures import accuracy_interval, below_control
+from dialeval.protocols.evaluation.study import Study
+from dialeval.scorers import Decision
+from dialeval.scorers.linear import SvmScorer
+
+TOPICS = ("tea", "rain", "chess", "bread", "trains", "music", "paint", "snow", "ships", "bees")
+WORDS = ("i", "we", "you", "often", "like", "see", "know", "really", "never", "always", "maybe")
+
+
+def reply(rng, topic: str) -> str:
+    return " ".join([*rng.choices(WORDS, k=rng.randint(1, 11)), topic])
+
+
+def people(dialogues: int = 40, turns: int = 3, following: bool = True) -> list[Passage]:
+    """Invented dialogues: each stays with its topic, and every turn names it."""
+    rng, found = random.Random(0), []
+    for number in range(dialogues):
+        said = [reply(rng, TOPICS[number % 10]) for _ in range(turns + 2)]
+        found += [
+            Passage((Turn("A", said[turn - 1]),), said[turn], id=f"d{number}#{turn}",
+                    dialogue_id=f"d{number}", following=said[turn + 1] if following else None)
+            for turn in range(1, turns + 1)
+        ]  # fmt: skip
+    return found
+
+
+def answers(passages, say, author: str = "bot"):
+    return to_passages(each.with_response(say(each), author) for each in passages)
+
+
+def marked(passages):
+    return answers(passages, lambda each: f"{each.response} beep")
+
+
+def twin(passages, seed: int = 1):
+    """Another human, as far as anybody can tell."""
+    rng = random.Random(seed)
+    return answers(passages, lambda each: reply(rng, each.context[-1].text.split()[-1]))
+
+
+@dataclass
+class Spy:
+    """A judge that remembers what it learnt from and what it judged; `beep` is a machine's."""
+
+    pairs: list[Passage]
+    labels: list[int]
+    judged: list[list[Passage]] = field(default_factory=list)
+    name: str = "spy"
+    higher_is_human: bool = True
+    decision: Decision = field(default_factory=Decision)
+    signature: str = "spy"
+
+    def __call__(self, passages):
+        rows = list(iterate(passages))
+        if "label" in passages.column_names:  # not read without the true context
+            self.judged.append(rows)
+        return np.array([self.score(each) for each in rows])
+
+    def score(self, passage: Passage) -> float:
+        return 0.1 if "beep" in passage.response else 0.9
+
+
+def hired(patch, name: str = "spy", kind: type = Spy) -> list[Spy]:
+    """Register a judge; gives all that are fitted from now on."""
+    found: list[Spy] = []
+
+    def fit(pairs, seed, bench):
+        found.append(kind(list(iterate(pairs)), pairs["label"][:], name=name))
+        return found[-1]
+
+    patch.setitem(JUDGES, name, fit)
+    return found
+
+
+def quick(folder, **settings) -> EvaluationRun:
+    """The least that an evaluation does."""
+    least = {"evaluators": ["spy"], "folds": 2, "seeds": 1, "curve": (), "length_matched": False}
+    return EvaluationRun(**{**least, "output_dir": str(folder), **settings})
+
+
+def one(told, metric: str, system: str, evaluator: str) -> dict:
+    key = {"metric": metric, "system": system, "evaluator": evaluator}
+    [found] = [row for row in told["results"] if key.items() <= row.items()]
+    return found
+
+
+def read_scores(folder, **wanted) -> list[dict]:
+    rows = parquet.read_table(folder / "scores.parquet").to_pylist()
+    return [row for row in rows if wanted.items() <= row.items()]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """One evaluation with everything in it: two systems, a spy and a support vector machine."""
+    folder = tmp_path_factory.mktemp("whole")
+    material = align(to_passages(people()), {n: f(people()) for n, f in SYSTEMS.items()})
+    steps: list[tuple[int, int, str]] = []
+    with pytest.MonkeyPatch.context() as patch:
+        spies = hired(patch)
+        run = EvaluationRun(["svm-unigram", "spy"], folds=3, seeds=2, output_dir=str(folder))
+        told = evaluate(material, run, tell=lambda *step: steps.append(step))
+    return folder, told, spies, steps
+
+
+SYSTEMS = {"marked": marked, "twin": twin}
+
+
+# Cross-fitting.
+
+
+def sources(passages) -> set[str]:
+    """Dialogues that passages were cut from, and those that their replies were taken from."""
+    own = {each.dialogue_id for each in passages}
+    return own | {each.source_dialogue_id for each in passages if each.source_dialogue_id}
+
+
+def test_no_response_is_judged_by_a_judge_that_saw_its_dialogue(whole):
+    _, _, spies, _ = whole
+    judged = [(spy, rows) for spy in spies for rows in spy.judged]
+    # 3 tables of humans, 3 of each system, one more seed, 2 parts and 1 of like lengths, by folds;
+    # and a half of the control and of each system.
+    assert len(judged) == len(spies) == 3 * (3 + 2 * 3 + 2 * 4) + 3
+    for spy, rows in judged:
+        assert rows and not sources(spy.pairs) & sources(rows)
+    borrowed = [each for _, rows in judged for each in rows if each.source_dialogue_id]
+    assert len(borrowed) == 3 * 120 + 60  # control, two machine_random, and the control's half
+
+
+@pytest.mark.parametrize("judge", ["spy", "svm-unigram", "length", "coin"])
+def test_every_response_is_judged_once(whole, judge):
+    for system in SYSTEMS:
+        rows = read_scores(whole[0], scenario="human_machine", system=system, evaluator=judge)
+        found = Counter((row["id"], row["author"], row["label"]) for row in rows)
+        sides = (("human", 1), (system, 0))
+        assert found == Counter((each.id, *side) for each in people() for side in sides)
+        assert len({(row["pair"], row["label"]) for row in rows}) == len(rows) == 240
+        by_pair = {}
+        for row in rows:
+            by_pair.setdefault(row["pair"], set()).add((row["id"], row["fold"]))
+        assert all(len(sides) == 1 for sides in by_pair.values())
+
+
+def test_folds_do_not_depend_on_the_order_of_rows_and_are_of_like_size():
+    rows = people(43, 2)
+    shuffled = random.Random(3).sample(rows, len(rows))
+
+    def fold_of(passages) -> dict[str, int]:
+        numbers = fold_numbers(to_passages(passages), 5, seed=0).tolist()
+        return {each.id: number for each, number in zip(passages, numbers, strict=True)}
+
+    assert fold_of(rows) == fold_of(shuffled)
+    dialogues = {each.dialogue_id: fold_of(rows)[each.id] for each in rows}
+    assert all(fold_of(rows)[each.id] == dialogues[each.dialogue_id] for each in rows)
+    assert sorted(Counter(dialogues.values()).values()) == [8, 8, 9, 9, 9]
+    other = fold_numbers(to_passages(rows), 5, seed=1)
+    assert (other != fold_numbers(to_passages(rows), 5, seed=0)).mean() > 0.5
+
+
+def test_a_planted_marker_is_found_and_a_second_human_is_not(whole):
+    _, told, _, _ = whole
+    for judge in ("svm-unigram", "spy"):
+        found = one(told, "adversuc", "marked", judge)
+        assert found["value"] == 0.0 and found["high"] < 0.1 and found["n"] == 240
+        assert found["details"]["p_value"] < 0.001 and found["details"]["auroc"] == 1.0
+    found = one(told, "adversuc", "twin", "svm-unigram")
+    assert found["low"] < 0.5 < found["high"] and found["value"] == pytest.approx(0.5, abs=0.08)
+    assert found["details"]["p_value"] > 0.05
+
+
+def test_progress_ends_when_everything_is_done(whole):
+    _, _, _, steps = whole
+    done, total = ([step[at] for step in steps] for at in (0, 1))
+    assert done == sorted(done) and done[-1] == total[-1] and len(set(total)) == 1
+    assert steps[-2][0] >= total[-1] - 1  # it was really counted, not set at the end
+
+
+# Machine against random replies.
+
+
+def test_machine_random_sets_both_classes_on_the_same_contexts(whole):
+    rows = read_scores(whole[0], scenario="machine_random", system="marked", evaluator="spy")
+    human = {each.id: each for each in people()}
+    assert {(row["label"], row["author"]) for row in rows} == {(1, "marked"), (0, "random")}
+    for row in rows:
+        mine = f"{human[row['id']].response} beep" == row["response"]
+        assert mine == (row["label"] == 1)
+    assert all(count == 2 for count in Counter(row["id"] for row in rows).values())
+    said = sorted(row["response"] for row in rows if row["label"] == 0)
+    assert said == sorted(each.response for each in people())  # a permutation of the human ones
+
+
+def test_without_the_context_machine_vs_random_is_one_minus_adversuc(whole, monkeypatch, tmp_path):
+    _, told, _, _ = whole
+    for system in SYSTEMS:  # the same responses with the labels exchanged
+        found = one(told, "machine_vs_random", system, "length")
+        assert found["value"] == pytest.approx(1 - one(told, "adversuc", system, "length")["value"])
+        assert found["details"]["gap"] == 0.0
+
+    def blind(pairs, seed, bench):
+        return SvmScorer.fit(pairs, seed=seed, use_context=False, folds=3, words=bench.words)
+
+    monkeypatch.setitem(JUDGES, "blind", blind)
+    half = answers(people(), lambda each: each.response + " beep" * (int(each.id[-1]) < 3))
+    material = align(to_passages(people()), {"half": half})
+    told = evaluate(material, quick(tmp_path / "x", evaluators=["blind"], folds=3))
+    random_, success = (one(told, m, "half", "blind") for m in ("machine_vs_random", "adversuc"))
+    assert 0.75 < random_["value"] < 0.95  # two of three have the marker
+    assert random_["value"] == pytest.approx(1 - success["value"], abs=0.05)
+    assert random_["details"]["gap"] == 0.0
+
+
+def decided(taken: np.ndarray, dialogues: int) -> pa.Table:
+    """Both sides of contexts, in so many dialogues; the judge is right about both or about none."""
+    contexts = len(taken)
+    return pa.table(
+        {
+            "id": [f"c{row}" for row in (*range(contexts), *range(contexts))],
+            "dialogue_id": [f"d{row % dialogues}" for row in (*range(contexts), *range(contexts))],
+            "label": np.repeat([1, 0], contexts),
+            "taken": np.concatenate([taken, ~taken]),
+        }
+    )
+
+
+def test_below_control_takes_whole_dialogues_for_evidence():
+    seven_of_ten = np.arange(200) % 10 < 7  # right in all of a dialogue or nowhere
+    control, machine = decided(seven_of_ten, 10), decided(~seven_of_ten, 10)
+    assert not below_control(machine, control, seed=0)  # 7 to 3 dialogues may be chance
+    control, machine = decided(seven_of_ten, 200), decided(~seven_of_ten, 200)
+    assert below_control(machine, control, seed=0)  # 140 to 60 may not
+    assert not below_control(control, machine, seed=0)  # above it is not below it
+    few = decided(np.ones(9, dtype=bool), 9), decided(np.zeros(9, dtype=bool), 9)
+    assert not below_control(few[1], few[0], seed=0)
+
+
+def test_the_interval_of_a_judge_that_is_always_right_has_a_width():
+    found = accuracy_interval(decided(np.ones(40, dtype=bool), 20), seed=0)
+    assert found["high"] == 1.0 and found["low"] == pytest.approx(20 / (20 + 1.96**2), abs=1e-3)
+
+
+# Reliability.
+
+
+@pytest.mark.parametrize("judge", ["spy", "svm-unigram"])
+def test_ere_is_that_of_the_pooled_folds(whole, judge):
+    folder, told, _, _ = whole
+    gold = {"human_human": 0.5, "machine_machine": 0.5, "human_random": 0.0, "human_next": 0.0}
+    for system in SYSTEMS:
+        rows = [
+            row
+            for name in gold
+            for row in read_scores(folder, scenario=name, evaluator=judge)
+            if row["system"] == (system if name == "machine_machine" else "")
+        ]
+        scores, labels, scenarios = ([row[k] for row in rows] for k in ("score", "label",
+                                                                        "scenario"))  # fmt: skip
+        found = one(told, "ere", system, judge)
+        pooled = ere(scores, labels, scenarios, groups=[row["dialogue_id"] for row in rows])
+        assert (found["value"], found["low"], found["n"]) == tuple(
+            pooled[key] for key in ("ere", "low", "n")
+        )
+        off = []
+        for name, standard in gold.items():
+            wrong = {0: [], 1: []}
+            for row in rows:
+                if row["scenario"] == name:
+                    wrong[row["label"]].append(row["taken"] != (row["label"] == 1))
+            off.append(abs((np.mean(wrong[0]) + np.mean(wrong[1])) / 2 - standard))
+            assert abs(found["details"]["scenarios"][name]["deviation"]) == pytest.approx(off[-1])
+        assert found["value"] == pytest.approx(np.mean(off))
+        assert found["details"]["ere_mode"] == "retrained" and found["details"]["coin"] == 0.25
+
+
+def test_ere_is_absent_and_said_so_where_nothing_follows(monkeypatch, tmp_path):
+    hired(monkeypatch)
+    rows = people(following=False)
+    told = evaluate(align(to_passages(rows), {"bot": marked(rows)}), quick(tmp_path / "x"))
+    assert not [row for row in told["results"] if row["metric"] == "ere"]
+    assert "No ERE: the data have too little for human_next." in told["remarks"]
+    assert one(told, "adversuc", "bot", "spy")["value"] == 0.0
+
+
+# The learning curve, seeds, lengths.
+
+
+def test_the_learning_curve_has_a_quarter_a_half_and_all(whole):
+    _, told, spies, _ = whole
+    for system in SYSTEMS:
+        rows = [row for row in told["curves"]
+                if row["system"] == system and row["evaluator"] == "spy"]  # fmt: skip
+        assert [row["share"] for row in rows] == [0.25, 0.5, 1.0]
+        assert [row["n_train"] for row in rows] == [20, 40, 80]
+        main = one(told, "adversuc", system, "spy")
+        assert [rows[-1][key] for key in ("adversuc", "low", "high")] == [
+            main[key] for key in ("value", "low", "high")
+        ]
+        learnt = [spy for spy in spies if {each.author for each in spy.pairs} == {"human", system}]
+        for share, expected in ((0.25, 20), (0.5, 40)):
+            near = [spy for spy in learnt if abs(sum(spy.labels) - expected) <= 2]
+            assert len(near) >= 3, share
+            assert all(2 * sum(spy.labels) == len(spy.labels) for spy in near)
+
+
+def test_a_part_of_the_pairs_lies_in_the_larger_part():
+    rows = people()
+    folds = scenario_folds("human_machine", to_passages(rows), marked(rows), 5, 0)
+    learnt = {}
+    for share in (0.25, 0.5, 1.0):
+        with pytest.MonkeyPatch.context() as patch:
+            spies = hired(patch)
+            crossfit(JUDGES["spy"], folds, 0, Bench(), share, blindfolds=False)
+        learnt[share] = [{(each.id, each.author) for each in spy.pairs} for spy in spies]
+    for quarter, half, full in zip(*learnt.values(), strict=True):
+        assert quarter < half < full
+        assert len(quarter) == 2 * len({id for id, _ in quarter})  # whole pairs
+
+
+def test_seeds_change_folds_and_draws_and_their_spread_is_told(whole, tmp_path):
+    folder, told, _, _ = whole
+    found = one(told, "adversuc", "twin", "svm-unigram")
+    first, second = found["details"]["seeds"]
+    assert first == found["value"]
+    assert found["details"]["seed_spread"] == pytest.approx(abs(first - second) / np.sqrt(2))
+    material = align(to_passages(people()), {"twin": twin(people())})
+    run = quick(tmp_path / "x", evaluators=["svm-unigram"], folds=3, seed=1)
+    again = evaluate(material, run)
+    assert one(again, "adversuc", "twin", "svm-unigram")["value"] == second
+    assert told["settings"]["seeds"] == 2 and (folder / "results.json").is_file()
+
+
+def histogram(passages, labels, label: int) -> Counter:
+    return Counter(
+        count_tokens(each.response) // 5
+        for each, other in zip(passages, labels, strict=True)
+        if other == label
+    )
+
+
+def test_length_matched_classes_have_one_histogram_in_training_and_test(whole, monkeypatch):
+    _, told, _, _ = whole
+    rows = people()
+    spies = hired(monkeypatch)
+    sides = ("human_machine", to_passages(rows), twin(rows), 3, 0)
+    pairs = {}
+    for width in (None, 5):
+        folds = scenario_folds(*sides, match_length=width)
+        table = crossfit(JUDGES["spy"], folds, 0, Bench(), blindfolds=False)
+        pairs[width] = len(table) // 2
+        learnt = [(spy.pairs, spy.labels) for spy in spies]
+        tested = [(list(iterate(fold)), fold["label"][:]) for fold in folds]
+        same = [histogram(*each, 0) == histogram(*each, 1) for each in (*learnt, *tested)]
+        assert all(same) if width else not any(same)
+        spies.clear()
+    alike = sum(count_tokens(each.response) // 5 == count_tokens(said) // 5
+                for each, said in zip(rows, twin(rows)["response"], strict=True))  # fmt: skip
+    assert pairs == {None: 120, 5: alike} and 20 < alike < 100
+    assert one(told, "adversuc_length_matched", "twin", "spy")["n"] == 2 * alike
+
+
+# What is kept.
+
+
+@pytest.fixture
+def small():
+    rows = people(following=False)
+    return rows, {"bot": marked(rows)}
+
+
+def test_the_same_call_again_fits_nothing_and_writes_the_same_bytes(monkeypatch, tmp_path, small):
+    rows, systems = small
+    spies, folder = hired(monkeypatch), tmp_path / "x"
+    told = evaluate(align(to_passages(rows), systems), quick(folder))
+    written = {name: (folder / name).read_bytes() for name in ("results.json", "scores.parquet")}
+    assert len(spies) == 2 * 3 + 2  # three tables in two folds, and two halves
+    spies.clear()
+    again = evaluate(align(to_passages(rows), systems), quick(folder))
+    assert not spies and again == told == json.loads(written["results.json"])
+    for name, content in written.items():
+        assert (folder / name).read_bytes() == content
+
+
+def test_one_system_more_fits_its_share_only(monkeypatch, tmp_path, small):
+    rows, systems = small
+    spies, folder = hired(monkeypatch), tmp_path / "x"
+    before = evaluate(align(to_passages(rows), systems), quick(folder))
+    spies.clear()
+    after = evaluate(align(to_passages(rows), {**systems, "two": twin(rows)}), quick(folder))
+    assert len(spies) == 2 * 2 + 1
+    assert all("two" in {each.author for each in spy.pairs} for spy in spies)
+    assert one(after, "adversuc", "bot", "spy") == one(before, "adversuc", "bot", "spy")
+    assert after["settings"]["run"] == before["settings"]["run"]
+
+
+def test_results_of_another_run_are_not_replaced_unless_wished(monkeypatch, tmp_path, small):
+    rows, systems = small
+    spies, folder = hired(monkeypatch), tmp_path / "x"
+    hired(monkeypatch, "spy2")
+    material = align(to_passages(rows), systems)
+    evaluate(material, quick(folder, evaluators=["spy", "spy2"]))
+    path = folder / "results.json"
+    kept, both = path.read_bytes(), {"evaluators": ["spy", "spy2"]}
+    spies.clear()
+    others = [
+        (align(to_passages(rows[:90]), systems), both, "other human passages"),
+        (material, {**both, "folds": 3}, "other human passages, common contexts or settings"),
+        (align(to_passages(rows), {"two": twin(rows)}), both, "it had the system bot"),
+        (align(to_passages(rows), {"bot": twin(rows)}), both, "bot gave other answers"),
+        (material, {}, "it had the evaluator spy2"),
+    ]
+    for other, settings, why in others:
+        with pytest.raises(BadInput, match=why) as error:
+            evaluate(other, quick(folder, **settings))
+        assert "--overwrite" in str(error.value) and "--output-dir" in str(error.value)
+    assert not spies and path.read_bytes() == kept
+    evaluate(material, quick(folder, overwrite=True))  # from the cache that both share
+    assert not spies and json.loads(path.read_text())["settings"]["evaluators"][0] == "spy"
+    assert path.read_bytes() != kept
+
+
+@pytest.mark.parametrize("content", ["{}", "not JSON", "[]", '{"settings": {}}'])
+def test_a_results_file_that_says_nothing_is_not_replaced(monkeypatch, tmp_path, small, content):
+    hired(monkeypatch)
+    (tmp_path / "results.json").write_text(content)
+    with pytest.raises(BadInput, match="another run wrote here: it does not say"):
+        evaluate(align(to_passages(small[0]), small[1]), quick(tmp_path))
+    assert (tmp_path / "results.json").read_text() == content
+
+
+def test_a_system_under_another_name_does_not_take_the_first_ones_rows(
+    monkeypatch, tmp_path, small
+):
+    rows, systems = small
+    hired(monkeypatch)
+    material = align(to_passages(rows), {**systems, "same": systems["bot"]})
+    told = evaluate(material, quick(tmp_path / "x"))
+    authors = {row["author"] for row in read_scores(tmp_path / "x", system="same", label=0,
+                                                    scenario="human_machine")}  # fmt: skip
+    assert authors == {"same"}
+    assert one(told, "adversuc", "same", "spy")["value"] == 0.0
+
+
+def test_the_first_verdict_is_that_of_the_judge_with_the_best_control(monkeypatch, tmp_path, small):
+    class Reader(Spy):
+        def score(self, passage):
+            return 0.9 if passage.response.split()[-1] in passage.context[-1].text else 0.1
+
+    hired(monkeypatch)
+    hired(monkeypatch, "reader", Reader)
+    rows, _ = small
+    other = answers(rows, lambda each: each.response)
+    run = quick(tmp_path / "x", evaluators=["spy", "reader"])
+    told = evaluate(align(to_passages(rows), {"bot": other}), run)
+    assert [row["evaluator"] for row in told["verdicts"]] == ["reader", "spy"]
+    assert one(told, "human_vs_random", "", "reader")["value"] > 0.9
+    assert [row["verdict"] for row in told["verdicts"]] == [
+        "cannot be told apart", "judge too weak to say"
+    ]  # fmt: skip
+
+
+def test_examples_are_the_highest_and_lowest_scores_in_their_context(monkeypatch, tmp_path, small):
+    class Long(Spy):
+        def score(self, passage):
+            return len(passage.response) / 1_000
+
+    hired(monkeypatch, "long", Long)
+    rows, _ = small
+    bot = twin(rows)
+    told = evaluate(align(to_passages(rows), {"bot": bot}), quick(tmp_path / "x",
+                                                                  evaluators=["long"]))  # fmt: skip
+    said = sorted(bot["response"], key=len)
+    found = told["examples"]["bot"]
+    assert [len(each["response"]) for each in found["obvious"]] == [len(text) for text in said[:5]]
+    assert [len(each["response"]) for each in found["fooling"]] == [
+        len(text) for text in said[: -1 - 5 : -1]
+    ]
+    by_context = {each.context[0].text: each.response for each in rows}
+    assert all(by_context[each["context"][0]] == each["human"] for each in found["fooling"])
+
+
+# Bad input.
+
+
+def test_systems_that_answer_different_contexts_meet_on_the_common_ones(small):
+    rows, _ = small
+    material = align(to_passages(rows), {"a": marked(rows[:110]), "b": twin(rows[20:])})
+    assert len(material.human) == len(material.systems["a"]) == len(material.systems["b"]) == 90
+    assert material.human["id"][:] == [each.id for each in rows[20:110]]
+    assert material.systems["a"]["response"][:] == [f"{e.response} beep" for e in rows[20:110]]
+    assert material.remarks == [
+        f"a answers 110 of 120 human contexts; the first without an answer is {rows[110].id!r}.",
+        f"b answers 100 of 120 human contexts; the first without an answer is {rows[0].id!r}.",
+        "90 of 120 contexts are answered by all; the others are left out.",
+        "90 contexts are few: look at the intervals, not at the numbers.",
+    ]
+
+
+def test_the_order_of_a_systems_file_does_not_matter(small):
+    rows, _ = small
+    shuffled = random.Random(0).sample(rows, len(rows))
+    material = align(to_passages(rows), {"bot": marked(shuffled)})
+    assert material.systems["bot"]["response"][:] == [f"{each.response} beep" for each in rows]
+
+
+def test_without_ids_contexts_are_matched_by_their_words(monkeypatch, tmp_path, small):
+    rows, _ = small
+    bare = [replace(each, id="", dialogue_id=f"x{place}") for place, each in enumerate(rows)]
+    material = align(to_passages(rows), {"bot": marked(bare[::-1])})
+    assert material.systems["bot"]["response"][:] == [f"{each.response} beep" for each in rows]
+    for name in ("id", "dialogue_id"):  # so that both sides fall into one fold
+        assert material.systems["bot"][name][:] == material.human[name][:]
+    unnamed = [replace(each, id="") for each in rows]
+    spies = hired(monkeypatch)
+    material = align(to_passages(unnamed), {"bot": marked(unnamed)})
+    told = evaluate(material, quick(tmp_path / "x"))
+    assert len(set(material.human["id"][:])) == 120 and spies
+    assert one(told, "adversuc", "bot", "spy")["n"] == 240
+
+
+def test_what_is_odd_about_answers_is_said(small):
+    rows, _ = small
+    same = align(to_passages(rows), {"copy": answers(rows, lambda each: each.response)}).remarks
+    assert same == ["copy gives the very responses of the human file: nothing can tell them apart."]
+    dull = align(to_passages(rows), {"dull": answers(rows, lambda _: "Yes.")}).remarks
+    assert dull == ["dull gives one response to everything: 'Yes.'."]
+    mute = answers(rows, lambda each: "" if each.id.endswith("#1") else f"{each.response} oh")
+    found = align(to_passages(rows), {"mute": mute}).remarks
+    assert found == ["40 of mute's 120 responses are empty."]
+    elsewhere = [replace(each, context=(Turn("A", "something else"),)) for each in rows]
+    found = align(to_passages(rows), {"bot": marked(elsewhere)}).remarks
+    assert found == ["120 of bot's 120 contexts have the id of a human one but other words; the "
+                     "human ones are used."]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("say", "success"), [(lambda each: each.response, 0.5), (lambda _: "Yes.", 0.0)]
+)
+def test_identical_files_and_one_response_for_everything_are_evaluated(tmp_path, say, success):
+    rows = people(following=False)
+    material = align(to_passages(rows), {"bot": answers(rows, say)})
+    told = evaluate(material, quick(tmp_path / "x", evaluators=["svm-unigram"]))
+    found = one(told, "adversuc", "bot", "svm-unigram")
+    assert found["value"] == success
+    assert (found["details"]["p_value"] == 1.0) == (success == 0.5)
+    assert any("bot gives" in remark for remark in told["remarks"])
+
+
+def test_ten_examples_give_a_wide_interval(tmp_path):
+    rows = people(10, 1)
+    material = align(to_passages(rows), {"bot": twin(rows)})
+    run = EvaluationRun(["svm-unigram"], seeds=1, output_dir=str(tmp_path / "x"))
+    told = evaluate(material, run)
+    found = one(told, "adversuc", "bot", "svm-unigram")
+    assert found["n"] == 20 and found["high"] - found["low"] > 0.2
+    assert "10 contexts are few: look at the intervals, not at the numbers." in told["remarks"]
+    assert "3 folds in place of 5: dialogues are few." in told["remarks"]
+    assert told["verdicts"][0]["verdict"] == "judge too weak to say"
+    json.dumps(told, allow_nan=False)
+
+
+def nine(rows):
+    return to_passages(rows), {"bot": marked(rows[:9])}
+
+
+def one_dialogue(rows):
+    rows = [replace(each, dialogue_id="d") for each in rows]
+    return to_passages(rows), {"bot": marked(rows)}
+
+
+REFUSED = {
+    "no system": (lambda rows: (to_passages(rows), {}), "no system to evaluate. .*--system"),
+    "no answers": (
+        lambda rows: (to_passages(rows), {"bot": to_passages([])}),
+        "answer 0 contexts in common, and at least 10 are needed. Of 120 .*: by bot 0",
+    ),
+    "nine contexts": (nine, "answer 9 contexts in common"),
+    "one dialogue": (one_dialogue, "120 contexts come from 1 dialogue, and folds go by dialogue"),
+    "no humans": (
+        lambda rows: (marked(rows), {"bot": marked(rows)}),
+        "expected human responses, found those of bot",
+    ),
+    "a reserved name": (
+        lambda rows: (to_passages(rows), {"human": marked(rows)}),
+        "cannot be called 'human'",
+    ),
+    "an empty name": (lambda rows: (to_passages(rows), {"": marked(rows)}), "cannot be called ''"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_evaluated_is_refused_with_a_remedy(small, name):
+    make, why = REFUSED[name]
+    with pytest.raises(BadInput, match=why) as error:
+        align(*make(small[0]))
+    assert error.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({"folds": 1}, "2 folds or more"),
+        ({"seeds": 0}, "1 seed or more"),
+        ({"curve": (0.5, 1.0)}, "between 0 and 1"),
+        ({"evaluators": ["nonsense"]}, "nonsense.*Choose from svm-unigram, .*all"),
+    ],
+)
+def test_settings_without_sense_are_refused(settings, why):
+    with pytest.raises(BadInput, match=why):
+        EvaluationRun(**settings)
+
+
+class Broken(Spy):
+    """Gives no number for one passage."""
+
+    def score(self, passage):
+        return float("nan") if passage.id == "d7#2" else 0.6
+
+
+def test_a_judge_that_gives_no_number_is_told_by_name(monkeypatch, tmp_path, small):
+    hired(monkeypatch, "broken", Broken)
+    material = align(to_passages(small[0]), small[1])
+    with pytest.raises(BadInput, match="no evaluator could judge: broken.* gave no finite number "
+                       "for 2 of .* responses, first for passage 'd7#2'"):  # fmt: skip
+        evaluate(material, quick(tmp_path / "x", evaluators=["broken"]))
+    assert not (tmp_path / "x" / "results.json").exists()
+
+
+def test_other_judges_go_on_without_a_broken_one(monkeypatch, tmp_path, small):
+    hired(monkeypatch, "broken", Broken)
+    hired(monkeypatch)
+    material = align(to_passages(small[0]), small[1])
+    told = evaluate(material, quick(tmp_path / "x", evaluators=["broken", "spy"]))
+    assert one(told, "adversuc", "bot", "spy")["value"] == 0.0
+    assert [row["evaluator"] for row in told["verdicts"]] == ["spy"]
+    assert any(each.startswith("broken did not get through with bot: broken") for each in
+               told["remarks"])  # fmt: skip
+    assert material.remarks == []  # the caller's own are not written to
+
+
+def test_references_alone_give_a_table_without_verdicts(tmp_path, small):
+    told = evaluate(align(to_passages(small[0]), small[1]), quick(tmp_path, evaluators=["length"]))
+    assert told["verdicts"] == [] and told["examples"] == {}
+    assert one(told, "adversuc", "bot", "length")["n"] == 240
+
+
+def test_a_dialogue_that_holds_most_passages_is_refused(monkeypatch, tmp_path):
+    rows = [replace(each, dialogue_id="long" if place < 80 else each.dialogue_id)
+            for place, each in enumerate(people(following=False))]  # fmt: skip
+    hired(monkeypatch)
+    study = Study(align(to_passages(rows), {"bot": marked(rows)}), quick(tmp_path / "x"))
+    with pytest.raises(BadInput, match="one dialogue holds .* of the .* passages. Give more"):
+        study()

@@ -1,0 +1,251 @@
+"""Judges that travel: who learnt from what, checked by judges whose accuracy is known by hand."""
+
+import json
+import logging
+from io import StringIO
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import typer
+from rich.console import Console
+from typer.testing import CliRunner
+
+from dialeval.commands.transfer import transfer as command
+from dialeval.dialogues import BadInput, Passage, iterate, to_passages
+from dialeval.protocols.comparison import signature_parts
+from dialeval.protocols.evaluation.inputs import Material
+from dialeval.protocols.evaluation.judges import JUDGES
+from dialeval.protocols.transfer import (
+    ALL,
+    RANDOM,
+    halves,
+    taking_turns,
+    transfer,
+    warn_if_trained_against,
+    write_transfer,
+)
+from dialeval.reports.transfer import heat_map, transfer_table
+from dialeval.scorers.base import Decision
+from dialeval.scorers.baselines import CoinScorer, ResponseOnlyScorer
+from tests.conftest import talk
+
+HUMAN = talk(dialogues=30, turns=4)
+
+
+def says(word: str, name: str) -> list[Passage]:
+    return [each.with_response(f"{word} {place}", name) for place, each in enumerate(HUMAN)]
+
+
+def material(**words: str) -> Material:
+    systems = {name: to_passages(says(word, name)) for name, word in words.items()}
+    return Material(to_passages(HUMAN), systems)
+
+
+class Listener:
+    """Takes a response for human unless it begins with a word that only machines began with."""
+
+    name, higher_is_human, decision = "listener", True, Decision()
+
+    def __init__(self, pairs):
+        rows = list(zip(pairs["response"][:], pairs["label"][:], strict=True))
+        sides = [{text.split()[0] for text, label in rows if label == side} for side in (0, 1)]
+        self.words = sides[0] - sides[1]
+        self.dialogues = set(pairs["dialogue_id"][:])
+
+    def __call__(self, passages):
+        assert not self.dialogues & set(passages["dialogue_id"][:])
+        return np.array([float(text.split()[0] not in self.words) for text in passages["response"]])
+
+
+@pytest.fixture
+def listener(monkeypatch):
+    fitted = []
+
+    def fit(pairs, seed, bench):
+        fitted.append(Listener(pairs))
+        return fitted[-1]
+
+    monkeypatch.setitem(JUDGES, "listener", fit)
+    return fitted
+
+
+def test_a_judge_knows_only_what_it_was_trained_on(listener):
+    found = transfer(material(a="alpha", b="beta", twin="alpha"), "listener")
+    assert found.trained_on == [RANDOM, "a", "b", "twin", ALL]
+    assert found.tested_on == [RANDOM, "a", "b", "twin"]
+    expected = [
+        [0.5, 0.5, 0.5, 0.5],  # random replies begin as human ones do
+        [0.5, 1.0, 0.5, 1.0],
+        [0.5, 0.5, 1.0, 0.5],
+        [0.5, 1.0, 0.5, 1.0],
+        [0.5, 1.0, 1.0, 1.0],
+    ]
+    assert found.matrix().tolist() == expected
+    assert len(listener) == 5  # each is fitted once and applied unchanged
+    marked = [(each.details["trained_on"], each.system) for each in found.results
+              if each.details["diagonal"]]  # fmt: skip
+    assert marked == [(name, name) for name in (RANDOM, "a", "b", "twin")]
+
+
+def test_what_is_lost_off_the_diagonal_is_the_difference_to_the_own_judge(listener):
+    found = transfer(material(a="alpha", b="beta"), "listener")
+    by_cell = {(each.details["trained_on"], each.system): each for each in found.results}
+    lost = by_cell["b", "a"].details
+    assert (lost["lost"], lost["lost_low"], lost["lost_high"]) == (0.5, 0.5, 0.5)
+    assert by_cell[ALL, "a"].details["lost"] == 0
+    assert "lost" not in by_cell["a", "a"].details
+
+
+def test_every_signature_says_what_the_judge_was_trained_on(listener):
+    for each in transfer(material(a="alpha", b="beta"), "listener", seed=3).results:
+        parts = signature_parts(each.signature)
+        assert parts["trained_on"] == each.details["trained_on"]
+        assert (parts["system"], parts["seed"]) == (each.system, "3")
+        assert int(parts["n_train"]) == each.details["n_train"]
+
+
+def test_halves_share_no_dialogue_and_are_the_same_for_every_system():
+    train, test = halves(material(a="alpha", b="beta"))
+    assert list(train) == list(test) == [RANDOM, "a", "b"]
+    for name in train:
+        ours, theirs = (set(part[name]["dialogue_id"][:]) for part in (train, test))
+        assert len(ours) == len(theirs) == 15 and not ours & theirs
+        assert sorted(train[name]["id"][:]) == sorted(train["a"]["id"][:])
+        borrowed = set(train[name]["source_dialogue_id"][:]) - {None}
+        assert borrowed <= ours and bool(borrowed) == (name == RANDOM)
+
+
+def test_a_system_whose_file_has_other_ids_stays_in_the_half_of_its_contexts():
+    given = material(a="alpha")
+    strange = [Passage(each.context, each.response, "a", f"x{place}", f"other{place}")
+               for place, each in enumerate(iterate(given.systems["a"]))]  # fmt: skip
+    renamed = Material(given.human, {"a": to_passages(strange)})
+    for expected, found in zip(halves(given), halves(renamed), strict=True):
+        assert found["a"]["dialogue_id"][:] == expected["a"]["dialogue_id"][:]
+        assert found["a"]["response"][:] == expected["a"]["response"][:]
+
+
+def test_all_systems_take_turns_on_as_many_pairs_as_one_has():
+    train, _ = halves(material(a="alpha", b="beta", c="gamma"))
+    parts = [train[name] for name in "abc"]
+    mixed = taking_turns(parts, seed=1)
+    assert len(mixed) == len(parts[0])
+    machines = [row for row in mixed if row["label"] == 0]
+    assert [sum(row["author"] == name for row in machines) for name in "abc"] == [15, 15, 15]
+    for side in (0, 1):
+        ids = [row["id"] for row in mixed if row["label"] == side]
+        assert len(set(ids)) == len(ids)
+    by_pair = {row["pair"]: row["id"] for row in machines}
+    assert all(by_pair[row["pair"]] == row["id"] for row in mixed)
+
+
+def test_intervals_draw_dialogues(monkeypatch):
+    monkeypatch.setitem(JUDGES, "toss", lambda pairs, seed, bench: CoinScorer(5))
+    given = material(a="alpha")
+    found = next(each for each in transfer(given, "toss").results
+                 if each.details["diagonal"] and each.system == "a")  # fmt: skip
+    rows = list(halves(given)[1]["a"])
+    taken = CoinScorer(5)(halves(given)[1]["a"]) >= 0.5
+    right = {}
+    for row, human in zip(rows, taken, strict=True):
+        right.setdefault(row["dialogue_id"], []).append(human == row["label"])
+    units = [np.mean(each) for each in right.values()]  # all dialogues are of one size
+    assert found.value == pytest.approx(np.mean(units)) and found.n == len(rows) == 90
+    rng = np.random.default_rng(1)
+    means = rng.choice(units, (20_000, len(units))).mean(1)
+    assert (found.low, found.high) == pytest.approx(np.quantile(means, (0.025, 0.975)), abs=0.012)
+
+
+def test_a_bag_of_words_tells_its_own_system_and_not_the_other():
+    found = transfer(material(a="line of talk alpha", b="line of talk beta"), "svm-unigram")
+    own, other = found.matrix()[1, 1], found.matrix()[1, 2]
+    assert own == 1 and other < 0.8
+
+
+def test_bad_input_is_named():
+    with pytest.raises(BadInput, match="Unknown evaluator 'oracle'.*svm-unigram"):
+        transfer(material(a="alpha"), "oracle")
+    with pytest.raises(BadInput, match="'all systems' stands for something else"):
+        halves(material(**{ALL: "alpha"}))
+    few = [each for each in HUMAN if each.dialogue_id in ("t1", "t2", "t3", "t4")]
+    answers = to_passages(each.with_response("x", "a") for each in few)
+    with pytest.raises(BadInput, match="a half has 2 dialogues, and at least 5"):
+        halves(Material(to_passages(few), {"a": answers}))
+
+
+# The judge that a generator was trained against.
+
+
+@pytest.mark.parametrize("told", ["abc", ["xyz", "abc"]])
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_the_discriminator_a_generator_was_trained_against_is_warned_of(told, wrapped, caplog):
+    scorer = SimpleNamespace(name="hier", fingerprint="abc", decision=None, higher_is_human=True)
+    scorer = ResponseOnlyScorer(scorer, "blind") if wrapped else scorer
+    training = json.loads(json.dumps({"discriminator_fingerprint": told}))
+    with caplog.at_level(logging.WARNING):
+        assert warn_if_trained_against(training, scorer)
+    assert "is the discriminator that the generator was trained against" in caplog.text
+
+
+@pytest.mark.parametrize("training", [None, {}, {"discriminator_fingerprint": "abd"},
+                                      {"discriminator_fingerprint": None}])  # fmt: skip
+def test_another_judge_is_not_warned_of(training, caplog):
+    scorer = SimpleNamespace(name="hier", fingerprint="abc")
+    assert not warn_if_trained_against(training, scorer)
+    assert not warn_if_trained_against({"discriminator_fingerprint": "abc"}, CoinScorer())
+    assert not caplog.records
+
+
+# What is shown.
+
+
+@pytest.fixture
+def odd(listener):
+    return transfer(material(**{"$x$ <b>": "alpha", "b" * 40: "beta"}), "listener")
+
+
+def test_the_heat_map_is_a_png_and_an_svg_with_names_as_they_are(odd, tmp_path):
+    png, svg = heat_map(odd, tmp_path / "new")
+    assert png.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n" and len(png.read_bytes()) > 10_000
+    text = svg.read_text("utf-8")
+    assert "$x$ &lt;b&gt;" in text and "<b>" not in text and "<script" not in text
+    assert text.count('id="diagonal"') == 3
+    assert "b" * 40 not in text and "b" * 23 + "…" in text
+    heat_map(odd, tmp_path / "again")
+    assert (tmp_path / "again" / svg.name).read_text("utf-8") == text
+
+
+def test_the_table_has_the_diagonal_in_brackets(odd):
+    console = Console(width=120, record=True, file=StringIO())
+    console.print(transfer_table(odd))
+    text = console.export_text()
+    assert text.count("[1.000]") == 2 and text.count("[.500]") == 1
+    assert "$x$ <b>" in text and ".500–.500" in text
+
+
+def test_the_numbers_are_written_unrounded(odd, tmp_path):
+    told = json.loads(write_transfer([odd], tmp_path).read_text("utf-8"))
+    (found,) = told["transfers"]
+    assert found["matrix"] == odd.matrix().tolist()
+    assert [row["value"] for row in found["results"]] == [each.value for each in odd.results]
+    assert found["settings"]["n_train"][ALL] == 45 and "dialeval" in told["versions"]
+
+
+def test_the_command_writes_everything(write, tmp_path):
+    def file(name, passages):
+        return write(name, [{"context": [turn.text for turn in each.context], "author": each.author,
+                             "response": each.response, "id": each.id,
+                             "dialogue_id": each.dialogue_id} for each in passages])  # fmt: skip
+
+    app = typer.Typer()
+    app.command()(command)
+    human, bot = file("human.jsonl", HUMAN), file("a.jsonl", says("alpha", "a"))
+    other = file("b.jsonl", says("beta", "b"))
+    done = CliRunner().invoke(app, [
+        "--human", str(human), "--system", f"a={bot}", "--system", f"b={other}",
+        "--evaluator", "length", "-o", str(tmp_path / "run"),
+    ], env={"COLUMNS": "100"}, catch_exceptions=False)  # fmt: skip
+    assert done.exit_code == 0 and "trained on → applied to" in done.output
+    names = {path.name for path in (tmp_path / "run").iterdir()}
+    assert names == {"transfer.json", "transfer-length.png", "transfer-length.svg"}

@@ -1,0 +1,144 @@
+"""The two-sample test: exact on small cases, honest when there is no difference."""
+
+import random
+from itertools import product
+from types import SimpleNamespace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from dialeval.dialogues import Passage, Turn, iterate, to_passages
+from dialeval.protocols.evaluation import align
+from dialeval.protocols.evaluation.crossfit import crossfit, scenario_folds
+from dialeval.protocols.evaluation.judges import JUDGES, Bench
+from dialeval.protocols.evaluation.twosample import difference, swap_test
+from dialeval.scorers import Decision
+
+
+def decided(human, machine, dialogue) -> pa.Table:
+    """A judge's decisions about both sides of each pair."""
+    pairs = len(dialogue)
+    return pa.table(
+        {
+            "label": np.repeat([1, 0], pairs),
+            "taken": np.concatenate([human, machine]).astype(bool),
+            "dialogue_id": [f"d{each}" for each in (*dialogue, *dialogue)],
+        }
+    )
+
+
+def by_enumeration(human, machine, dialogue) -> float:
+    """The share of all ways to exchange the sides of whole dialogues that look as good."""
+    human, machine, dialogue = map(np.asarray, (human, machine, dialogue))
+    names = np.unique(dialogue)
+    observed = human.sum() - machine.sum()
+    found = []
+    for swaps in product((False, True), repeat=len(names)):
+        swapped = np.isin(dialogue, names[np.array(swaps)])
+        first = np.where(swapped, machine, human)
+        second = np.where(swapped, human, machine)
+        found.append(first.sum() - second.sum() >= observed)
+    return float(np.mean(found))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_p_is_the_share_of_exchanges_that_look_as_good(seed):
+    rng = np.random.default_rng(seed)
+    dialogue = rng.integers(0, 7, size=14)
+    human, machine = rng.random(14) < 0.7, rng.random(14) < 0.4
+    found = swap_test(decided(human, machine, dialogue), seed=0)
+    assert found.p_value == pytest.approx(by_enumeration(human, machine, dialogue), abs=1e-12)
+    assert found.accuracy == pytest.approx((human.sum() + (~machine).sum()) / 28)
+    assert found.pairs == 14
+
+
+def test_by_hand():
+    # Right about both sides of three contexts of their own: one of eight ways is as good.
+    assert swap_test(decided([1, 1, 1], [0, 0, 0], [0, 1, 2]), 0).p_value == pytest.approx(1 / 8)
+    # The same in one dialogue: it is exchanged whole, so one of two.
+    assert swap_test(decided([1, 1, 1], [0, 0, 0], [0, 0, 0]), 0).p_value == pytest.approx(1 / 2)
+    # Whoever takes everybody for human knows nothing.
+    assert swap_test(decided([1, 1, 1], [1, 1, 1], [0, 1, 2]), 0).p_value == 1.0
+
+
+def simulated(rng, right: float, pairs: int = 200) -> pa.Table:
+    """Decisions of a fixed judge that is right about each response so often."""
+    return decided(rng.random(pairs) < right, rng.random(pairs) >= right, np.arange(pairs))
+
+
+def test_p_is_uniform_for_a_fixed_judge_when_there_is_no_difference():
+    rng = np.random.default_rng(0)
+    p = np.array([swap_test(simulated(rng, 0.5), 0).p_value for _ in range(1_500)])
+    for level in (0.01, 0.05, 0.1, 0.25, 0.5):
+        error = np.sqrt(level * (1 - level) / len(p))
+        assert (p <= level).mean() <= level + 3 * error
+        # Sums are whole numbers, so p moves in steps of at most .08; it wastes no more than that.
+        assert (p <= level + 0.08).mean() >= level - 3 * error
+
+
+def test_the_minimum_is_found_in_four_of_five_cases():
+    rng = np.random.default_rng(1)
+    minimum = swap_test(simulated(rng, 0.5), 0).minimum
+    # Gains are 1, 0 and -1 with 1/4, 1/2 and 1/4: 0.5 + 2.486 * sqrt(100) / 400.
+    assert minimum == pytest.approx(0.562, abs=0.008)
+    power = np.mean([swap_test(simulated(rng, minimum), 0).p_value < 0.05 for _ in range(1_000)])
+    assert power == pytest.approx(0.8, abs=0.06)
+    assert swap_test(decided([1, 1], [0, 0], [0, 1]), 0).minimum == 1.0  # never above certainty
+
+
+# The whole protocol, with a judge that is fitted again each time.
+
+
+def invented(contexts: int, seed: int):
+    """Humans and a system that draw their replies from one distribution."""
+    rng = random.Random(seed)
+    words = [f"w{number}" for number in range(30)]
+
+    def reply() -> str:
+        return " ".join(rng.choices(words, k=rng.randint(1, 12)))
+
+    people = [
+        Passage((Turn("A", reply()),), reply(), id=f"c{row}", dialogue_id=f"d{row}")
+        for row in range(contexts)
+    ]
+    bot = [passage.with_response(reply(), "bot") for passage in people]
+    return align(to_passages(people), {"bot": to_passages(bot)})
+
+
+def test_the_judge_learns_on_one_half_and_is_tested_on_the_other():
+    material = invented(40, 0)
+    halves = scenario_folds("human_machine", material.human, material.systems["bot"], 2, 0)
+    learnt, judged = [], []
+
+    def fit(pairs, seed, bench):
+        learnt.append({passage.dialogue_id for passage in iterate(pairs)})
+
+        def score(passages):
+            judged.append({passage.dialogue_id for passage in iterate(passages)})
+            return np.full(len(passages), 0.7)
+
+        told = {"name": "spy", "higher_is_human": True, "decision": Decision()}
+        return type("Spy", (SimpleNamespace,), {"__call__": lambda _, each: score(each)})(**told)
+
+    found = difference(fit, halves, 0, Bench())
+    assert len(learnt) == len(judged) == 1
+    assert not learnt[0] & judged[0] and len(learnt[0] | judged[0]) == 40
+    assert (found.p_value, found.accuracy, found.pairs) == (1.0, 0.5, 20)
+
+
+@pytest.mark.slow
+def test_the_whole_protocol_rejects_at_most_5_percent_when_there_is_no_difference():
+    repetitions, rejected, pooled = 300, 0, 0
+    for seed in range(repetitions):
+        material = invented(200, seed)
+        sides = ("human_machine", material.human, material.systems["bot"])
+        bench, fit = Bench(), JUDGES["length"]
+        halves = scenario_folds(*sides, 2, seed)
+        rejected += difference(fit, halves, seed, bench).p_value < 0.05
+        folds = scenario_folds(*sides, 5, seed)
+        table = crossfit(fit, folds, seed, bench, blindfolds=False)
+        pooled += swap_test(table, seed).p_value < 0.05
+    rates = rejected / repetitions, pooled / repetitions
+    print(f"rejected: {rates[0]:.3f} on a held-out half, {rates[1]:.3f} on pooled predictions")
+    assert rates[0] <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / repetitions)
