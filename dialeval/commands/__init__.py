@@ -12,11 +12,13 @@ from dialeval.commands import (
     demo,
     evaluate,
     generate,
+    panel,
     register,
     score,
     selfchat,
     train,
     train_generator,
+    transfer,
 )
 
 app = typer.Typer(
@@ -35,6 +37,8 @@ app.command("generate")(generate.generate)
 app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(compare.compare)
 app.command("check")(check.check)
+app.command("transfer")(transfer.transfer)
+app.command("panel")(panel.panel)
 app.command("register")(register.register)
 app.command("selfchat")(selfchat.selfchat)
 

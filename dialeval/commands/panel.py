@@ -120,6 +120,8 @@ def _judged(
     asker: Any, run: Path, human: list[str] | None, options: Any, limit: int, seed: int
 ) -> Any:
     """What the LLM says about the run's systems."""
+    from rich.markup import escape
+
     from dialeval.commands.evaluate import progress
     from dialeval.dialogues import BadInput, by_author
     from dialeval.protocols.llm_judge import LlmJudge, judge_systems
@@ -133,6 +135,6 @@ def _judged(
     passages = by_author(o.read_files(human, options)[0], "human")
     contests, remarks = run_contests(run, passages, limit, seed)
     for remark in remarks:
-        say(f"[yellow]{remark}[/]")
+        say(f"[yellow]{escape(remark)}[/]")
     with progress() as tell:
         return judge_systems(LlmJudge(asker, run / "cache"), contests, seed, tell)

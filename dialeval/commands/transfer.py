@@ -40,6 +40,8 @@ def transfer(
 
     Gives a matrix of accuracies, transfer.json, and a heat map as PNG and SVG.
     """
+    from rich.markup import escape
+
     from dialeval.commands.evaluate import _human, _system, progress
     from dialeval.protocols.evaluation import align
     from dialeval.protocols.transfer import transfer as run
@@ -65,5 +67,5 @@ def transfer(
         for each in found:
             out.print(transfer_table(each))
     for remark in material.remarks:
-        say(f"[yellow]{remark}[/]")
+        say(f"[yellow]{escape(remark)}[/]")
     say(f"Numbers: [bold]{path}[/], heat maps: [bold]{', '.join(pictures)}[/]")

@@ -128,7 +128,9 @@ class Answer:
 
 
 _NOUN = r"(?:reply|response|option|candidate|text|message|answer|choice|number|no\.?)"
-_SIDE = r"(?P<side>[AB12](?!\w)|[ab](?=\W*$)|(?:one|two|first|second|former|latter)\b)"
+_SIDE = (
+    r"(?P<side>(?-i:[AB])(?!\w)|[12](?!\w)|[ab](?=\W*$)|(?:one|two|first|second|former|latter)\b)"
+)
 _FILL = r"[\s\"'*_`:=({\[#]{0,8}"  # bounded, so that no answer takes long to read
 _FINAL = re.compile(
     rf"(?:(?:final answer|answer|verdict|choice|pick|choose|go with|vote for)\b|\\boxed)"
@@ -179,7 +181,7 @@ def read_answer(text: str) -> Answer:
         >>> read_answer("A human wrote both").first, read_answer("I cannot tell.").refused
         (None, True)
     """
-    ends = text if len(text) <= _READ else f"{text[: _READ // 2]}\n{text[-_READ // 2 :]}"
+    ends = text if len(text) <= _READ else f"{text[: _READ // 2]}_…_{text[-_READ // 2 :]}"
     said = unicodedata.normalize("NFKC", strip_reasoning(ends)).strip()
     said = _NEITHER.sub("", said)
     side = _bare(said) or _marked(said) or _mentioned(said)

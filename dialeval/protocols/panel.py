@@ -131,22 +131,11 @@ def panel(
             Those of the run that sit on the panel; all by default.
     """
     folder = Path(folder)
-    table = _table(read_results(folder)["results"], judged, evaluators, folder)
-    systems, remarks = _common(table)
-    names = sorted(table, key=lambda name: name in REFERENCES)
-    size = sum(name not in REFERENCES for name in names)
-    found = Panel(
-        systems=systems,
-        evaluators=names[:size],
-        references=names[size:],
-        table={name: table[name] for name in names},
-        remarks=remarks,
-        results=[each.to_dict() for one in judged for each in one.results],
-        settings={"n_systems": len(systems), "resamples": resamples, "seed": seed},
-    )
+    found = _opened(_table(folder, judged, evaluators), judged)
+    found.settings.update(resamples=resamples, seed=seed)
     few = _too_few(found)
     if few:
-        remarks.append(few)
+        found.remarks.append(few)
         return found
     found = replace(found, ranking=_ranking(found))
     drawn = _drawn(folder, judged, found, resamples, seed)
@@ -258,12 +247,28 @@ def _contest(passage: Passage, key: Key, machine: str, dialogue: str) -> Contest
     return Contest(passage.context, key[1], machine, key[0], dialogue)
 
 
+def _opened(table: dict[str, dict[str, dict[str, Any]]], judged: Sequence[Judged]) -> Panel:
+    """A panel that knows who sits on it and about whom, and has not agreed on anything yet."""
+    systems, remarks = _common(table)
+    names = sorted(table, key=lambda name: name in REFERENCES)
+    size = sum(name not in REFERENCES for name in names)
+    return Panel(
+        systems=systems,
+        evaluators=names[:size],
+        references=names[size:],
+        table={name: table[name] for name in names},
+        remarks=remarks,
+        results=[each.to_dict() for one in judged for each in one.results],
+        settings={"n_systems": len(systems)},
+    )
+
+
 def _table(
-    rows: Sequence[Mapping[str, Any]], judged: Sequence[Judged], wanted: Sequence[str], folder: Path
+    folder: Path, judged: Sequence[Judged], wanted: Sequence[str]
 ) -> dict[str, dict[str, dict[str, Any]]]:
     """AdverSuc by evaluator and system."""
     found: dict[str, dict[str, dict[str, Any]]] = {}
-    for row in rows:
+    for row in read_results(folder)["results"]:
         if row["metric"] == "adversuc" and row["system"] and row["value"] is not None:
             kept = {name: row.get(name) for name in ("value", "low", "high", "n")}
             cell = {**kept, "metric": "adversuc"}

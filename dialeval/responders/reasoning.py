@@ -2,11 +2,9 @@
 
 import re
 
-_OPEN = r"(?:<(?:think|thinking|reasoning)>|\[think\])"
-_CLOSE = r"(?:</(?:think|thinking|reasoning)>|\[/think\])"
-_CLOSED = re.compile(f"{_OPEN}.*?{_CLOSE}", re.DOTALL | re.IGNORECASE)
-_ONLY_CLOSED = re.compile(f".*{_CLOSE}", re.DOTALL | re.IGNORECASE)
-_ONLY_OPENED = re.compile(f"{_OPEN}.*", re.DOTALL | re.IGNORECASE)
+_TAG = re.compile(
+    r"<(?P<close>/?)(?:think|thinking|reasoning)>|\[(?P<ended>/?)think\]", re.IGNORECASE
+)
 
 
 def strip_reasoning(text: str) -> str:
@@ -21,5 +19,15 @@ def strip_reasoning(text: str) -> str:
         >>> strip_reasoning("They greet me.</think> Hello! <think>And now")
         'Hello!'
     """
-    text = _CLOSED.sub("", text)
-    return _ONLY_OPENED.sub("", _ONLY_CLOSED.sub("", text)).strip()
+    kept: list[str] = []
+    at, inside = 0, False
+    for tag in _TAG.finditer(text):  # one pass: a server may send any length
+        closes = bool(tag["close"] or tag["ended"])
+        if not closes and not inside:
+            kept.append(text[at : tag.start()])
+            inside = True
+        elif closes:
+            if not inside:
+                kept.clear()
+            at, inside = tag.end(), False
+    return "".join([*kept, "" if inside else text[at:]]).strip()

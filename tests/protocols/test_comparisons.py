@@ -66,9 +66,9 @@ def test_strategies_answer_the_same_contexts_and_are_judged_on_other_dialogues(g
     write_passages(to_passages(human(0, 120)), tmp_path / "judged.jsonl")
     write_passages(to_passages(human(500, 30)), tmp_path / "test.jsonl")
     run = DecodingsRun(
-        generator, ["judged.jsonl"], ["test.jsonl"],
-        decodings=["greedy", "sampling", "mmi-penalty"], judges=["svm-unigram"], test_contexts=20, judge_contexts=100, max_new_tokens=6,
-        output_dir="run",
+        generator, ["judged.jsonl"], ["test.jsonl"], judges=["svm-unigram"],
+        decodings=["greedy", "sampling", "mmi-penalty"], test_contexts=20, judge_contexts=100,
+        max_new_tokens=6, output_dir="run",
     )  # fmt: skip
     rows = compare_decodings(run, DiscriminatorConfig())
     # Without a model of p(t) there is no MMI - p(t).

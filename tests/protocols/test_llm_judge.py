@@ -3,7 +3,6 @@
 import json
 import logging
 import re
-import time
 
 import numpy as np
 import pytest
@@ -70,7 +69,8 @@ def test_answers_for_the_second_reply_are_read(text):
 
 
 @pytest.mark.parametrize("text", [
-    "", "?", "A or B?", "A/B", "It was written by a human.", "The answer is a human reply",
+    "", "?", "A or B?", "The answer is a tough one", "My choice: a reply like this",
+    "A/B", "It was written by a human.", "The answer is a human reply",
     "Reply B was written by a machine", "Speaker 1 said yes", "Abba", "C",
     f"re: {PROMPT}", "<think>A, surely", "\x00\ud800",
 ])  # fmt: skip
@@ -88,12 +88,14 @@ def test_answers_that_decline_are_refusals(text):
     assert found.first is None and found.refused
 
 
-def test_hostile_answers_are_read_quickly():
-    start = time.perf_counter()
-    repeated = ("answer: ", "*", "the first ", "a ", "<think>", "</think", "(", "not B ", "A or ")
-    for text in ["answer " + " " * 100_000, *(each * 20_000 for each in repeated)]:
-        read_answer(text)
-    assert time.perf_counter() - start < 5
+@pytest.mark.parametrize(
+    "text", ["answer: ", "ANSWER: ", "*", "a ", "<think>", "</think", "not B ", " "]
+)
+def test_endless_answers_are_read_by_their_ends(text):
+    """Patterns that go back over what they have read would not come to an end here."""
+    assert read_answer("answer " + text * 100_000).first is None
+    assert read_answer("reasons. " * 100_000 + "Answer: B").first == 0
+    assert read_answer(f"<think>{'Reply A? ' * 100_000}</think> Reply B").first == 0
 
 
 # The question

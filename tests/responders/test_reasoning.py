@@ -28,3 +28,9 @@ from dialeval.responders.reasoning import strip_reasoning
 def test_what_is_left_without_reasoning(text, left):
     assert strip_reasoning(text) == left
     assert strip_reasoning(left) == left
+
+
+def test_texts_of_any_length_are_read_in_one_pass():
+    assert strip_reasoning("<think>" * 200_000) == ""
+    assert strip_reasoning("a" * 2_000_000) == "a" * 2_000_000
+    assert strip_reasoning("a</think>" * 200_000 + "b") == "b"
