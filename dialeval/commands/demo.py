@@ -56,13 +56,14 @@ CONTEXTS = 120
 
 def _answers(output_dir: Path, test: Any, seed: int) -> dict[str, Any]:
     """Human passages of the test part, and what systems say in their place."""
-    from dialeval.commands.generate import contexts, model_responder, simple_responder
-    from dialeval.dialogues import BadInput, ReadOptions, read, to_passages
+    from dialeval.commands.generate import model_responder, simple_responder
+    from dialeval.dialogues import BadInput, ReadOptions, iterate, read
+    from dialeval.dialogues.splits import some_dialogues
     from dialeval.protocols.generation import generate
     from dialeval.reports.generation import samples_table
 
-    asked = contexts(test, CONTEXTS, seed)
-    human = to_passages(asked)
+    human = some_dialogues(test, CONTEXTS, seed)
+    asked = list(iterate(human))
     responders = [
         simple_responder(name, human, None, "I don't know.", seed, None)
         for name in ("parrot", "constant")

@@ -33,7 +33,7 @@ def evaluate(
         "runs/evaluation"
     ),
     limit: Annotated[
-        int | None, typer.Option(help="Contexts at most, drawn with the seed; 500 without --human.")
+        int | None, typer.Option(help="Contexts at most, by dialogue; 500 without --human.")
     ] = None,
     folds: Annotated[int, typer.Option(help="Folds of cross-fitting, by dialogue.")] = 5,
     seeds: Annotated[int, typer.Option(help="Seeds whose spread stands beside AdverSuc.")] = 3,
@@ -142,9 +142,8 @@ def progress():
 
 
 def _human(files: list[str], options: Any, limit: int | None, seed: int) -> Any:
-    import numpy as np
-
     from dialeval.dialogues import BadInput, authors, by_author
+    from dialeval.dialogues.splits import some_dialogues
 
     everyone = o.read_files(files, options)[0]
     found = by_author(everyone, "human")
@@ -152,10 +151,7 @@ def _human(files: list[str], options: Any, limit: int | None, seed: int) -> Any:
         names = ", ".join(authors(everyone)) or "nobody"
         remedy = "Give the file with the human ones."
         raise BadInput(f"no human responses, only those of {names}.", files[0], remedy=remedy)
-    if limit is None or limit >= len(found):
-        return found
-    rows = np.sort(np.random.default_rng(seed).choice(len(found), limit, replace=False))
-    return found.select(rows)
+    return found if limit is None else some_dialogues(found, limit, seed)
 
 
 def _systems(texts: list[str], *answering: Any) -> dict[str, Any]:

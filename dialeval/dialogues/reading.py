@@ -164,8 +164,10 @@ def read_dialogues(path: Path | str, format: str | None = None, **options) -> It
 
     Example:
         >>> from pathlib import Path
-        >>> _ = Path("talk.txt").write_text("hi __eou__ hello __eou__")
-        >>> [len(dialogue.turns) for dialogue in read_dialogues("talk.txt")]
+        >>> from tempfile import mkdtemp
+        >>> path = Path(mkdtemp()) / "talk.txt"
+        >>> _ = path.write_text("hi __eou__ hello __eou__")
+        >>> [len(dialogue.turns) for dialogue in read_dialogues(path)]
         [2]
     """
     return format_of(Path(path), format).read(Source(Path(path), **options))

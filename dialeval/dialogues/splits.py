@@ -66,6 +66,29 @@ def select(passages: Passages, rows: np.ndarray) -> Passages:
     return file.dataset()
 
 
+def some_dialogues(passages: Passages, limit: int, seed: int = 0, each: int = 5) -> Passages:
+    """About so many passages: neighbours from dialogues that are drawn at random.
+
+    Passages drawn one by one would hardly ever share a dialogue, and what compares a response
+    with the next turn needs neighbours. Dialogues still are the units of every interval.
+
+    Args:
+        each (`int`, *optional*, defaults to 5):
+            Passages of one dialogue at most, the first ones.
+    """
+    if limit >= len(passages):
+        return passages
+    dialogue = row_hashes(passages, ["dialogue_id"])
+    _, unit = np.unique(dialogue, return_inverse=True)
+    order = np.argsort(unit, kind="stable")
+    start = np.searchsorted(unit[order], np.arange(unit.max() + 1))
+    place = np.empty(len(unit), dtype=np.int64)
+    place[order] = np.arange(len(unit)) - start[unit[order]]  # in its dialogue
+    rank = np.random.default_rng(seed).permutation(unit.max() + 1)[unit]
+    first = np.flatnonzero(place < each)
+    return passages.select(np.sort(first[np.argsort(rank[first], kind="stable")][:limit]))
+
+
 @dataclass(frozen=True)
 class Overlap:
     """What two sets of passages share: ids of dialogues, and passages word for word.

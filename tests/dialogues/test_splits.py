@@ -87,3 +87,17 @@ def test_the_same_words_under_other_ids_are_noticed(human):
     )
     found = overlap(renamed, human)
     assert not found.dialogue_ids and found.passages == len(human) and found
+
+
+def test_some_dialogues_gives_neighbours_of_dialogues_drawn_at_random():
+    from dialeval.dialogues.splits import some_dialogues
+
+    passages = to_passages(talk(dialogues=40, turns=9))
+    some = some_dialogues(passages, 30, seed=1, each=5)
+    assert len(some) == 30
+    by_dialogue = {}
+    for key, dialogue in zip(some["id"], some["dialogue_id"], strict=True):
+        by_dialogue.setdefault(dialogue, []).append(int(key.split("#")[1]))
+    assert list(by_dialogue.values()) == [[1, 2, 3, 4, 5]] * 6
+    assert some["id"][:] != some_dialogues(passages, 30, seed=2)["id"][:]
+    assert len(some_dialogues(passages, 10**6)) == len(passages)
