@@ -252,13 +252,16 @@ def test_messages_of_any_shape_are_shown(server, text, shown):
 
 
 def test_what_is_finished_or_under_way_is_given_before_the_error(server):
-    refused = threading.Event()
+    refused, under_way = threading.Event(), threading.Semaphore(0)
 
     def refuse(handler):
+        for _ in "de":  # both others are being asked before the refusal comes
+            under_way.acquire(timeout=5)
         status(400, "no")(handler)
         refused.set()
 
     def come_after(handler):
+        under_way.release()
         refused.wait(5)
         server.closing.wait(0.1)  # the refusal has arrived by now
         completion()(handler)
