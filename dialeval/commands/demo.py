@@ -70,11 +70,8 @@ def _answers(output_dir: Path, test: Any, seed: int) -> dict[str, Any]:
     ]
     try:
         settings = {"top_p": 0.9}
-        responders.insert(
-            0,
-            model_responder("smollm2", "sampling", settings, {"seed": seed}, 30, None, None, None,
-                            None, None, None, None, True),
-        )  # fmt: skip
+        model = model_responder("smollm2", settings=settings, max_new_tokens=30, seed=seed)
+        responders.insert(0, model)
     except BadInput as error:
         say(f"[yellow]Without SmolLM2: {error}[/]")
     found = {"human": human}

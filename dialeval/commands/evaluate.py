@@ -67,7 +67,9 @@ def evaluate(
     options = o.read_options(
         input_format, skip_bad, context_turns=context_turns, filter=filter, allow_empty=True
     )
-    passages = _human(human or ["chitchat"], options, limit or (None if human else 500), seed)
+    passages = human_passages(
+        human or ["chitchat"], options, limit or (None if human else 500), seed
+    )
     answering = (passages, options, output_dir, seed, decoding, max_new_tokens)
     systems = _systems(system or ["parrot", "constant"], *answering)
     with progress() as tell:
@@ -92,10 +94,11 @@ def show(told: dict[str, Any], output_dir: Path, format: str) -> None:
 
     from dialeval.reports.evaluation import evaluation_table, to_latex, to_markdown
     from dialeval.reports.evaluation_html import write_report
+    from dialeval.reports.evaluation_rows import headlines
 
     path = write_report(output_dir)
     if format == "table":
-        for row in headlines(told):
+        for row in headlines(told).values():
             system, verdict, text = (escape(row[key]) for key in ("system", "verdict", "text"))
             out.print(f"[bold]{system}[/]: [bold]{verdict}[/]. {text}")
         out.print(evaluation_table(told))
@@ -110,14 +113,6 @@ def show(told: dict[str, Any], output_dir: Path, format: str) -> None:
     numbers = escape(str(output_dir / "results.json"))
     say(f"Report: [bold]{escape(str(path))}[/], numbers: [bold]{numbers}[/]")
     say(f"[dim]{escape(told['signature'])}[/]")
-
-
-def headlines(told: dict[str, Any]) -> list[dict[str, str]]:
-    """The first verdict of each system: that of the judge whose control is best."""
-    found: dict[str, dict[str, str]] = {}
-    for row in told["verdicts"]:
-        found.setdefault(row["system"], row)
-    return list(found.values())
 
 
 def progress():
@@ -141,7 +136,7 @@ def progress():
     return bar()
 
 
-def _human(files: list[str], options: Any, limit: int | None, seed: int) -> Any:
+def human_passages(files: list[str], options: Any, limit: int | None, seed: int) -> Any:
     from dialeval.dialogues import BadInput, authors, by_author
     from dialeval.dialogues.splits import some_dialogues
 
@@ -160,7 +155,7 @@ def _systems(texts: list[str], *answering: Any) -> dict[str, Any]:
 
     found: dict[str, Any] = {}
     for text in texts:
-        name, answers = _system(text, *answering)
+        name, answers = system_answers(text, *answering)
         if name in found:
             remedy = "Give each a name of its own: --system first=..."
             raise BadInput(f"two systems are called {name!r}.", remedy=remedy)
@@ -168,7 +163,7 @@ def _systems(texts: list[str], *answering: Any) -> dict[str, Any]:
     return found
 
 
-def _system(
+def system_answers(
     text: str, human: Any, options: Any, folder: Path, seed: int, decoding: str, tokens: int
 ) -> tuple[str, Any]:
     """A system's name and its answers: from a file, or given now by a responder."""
@@ -222,10 +217,7 @@ def _responder(text: str, human: Any, seed: int, decoding: str, tokens: int) -> 
             f"(--system {text}=FILE), {choices}",
         )
     try:
-        return model_responder(
-            text, decoding, {}, {"seed": seed}, tokens, None, None, None, None, None, None, None,
-            True,
-        )  # fmt: skip
+        return model_responder(text, decoding, max_new_tokens=tokens, seed=seed)
     except BadInput as error:
         remedy = f"{error.remedy} Or name a file, --system NAME=FILE, {choices}"
         raise BadInput(error.message, error.path, error.line, remedy) from None

@@ -100,9 +100,10 @@ def generate(
         common = {"n": n, "seed": seed, "name": name or ""}
     if responder is None:
         who = model_responder(
-            model or "smollm2", decoding, settings, common, max_new_tokens, max_tokens, device,
-            chat_template, system_prompt, adapter, backward, language_model,
-            accelerator.is_main_process,
+            model or "smollm2", decoding, settings, device=device, chat_template=chat_template,
+            system_prompt=system_prompt, adapter=adapter, backward=backward,
+            language_model=language_model, max_new_tokens=max_new_tokens, max_tokens=max_tokens,
+            progress=accelerator.is_main_process, **common,
         )  # fmt: skip
     elif responder == "endpoint":
         from dialeval.responders.endpoint import EndpointResponder
@@ -144,24 +145,23 @@ def contexts(passages: Any, limit: int | None, seed: int) -> list[Any]:
 
 def model_responder(
     model: str,
-    strategy: str,
-    settings: dict[str, Any],
-    common: dict[str, Any],
-    max_new_tokens: int,
-    max_tokens: int | None,
-    device: str | None,
-    chat_template: str | None,
-    system_prompt: str | None,
-    adapter: str | None,
-    backward: str | None,
-    language_model: str | None,
-    progress: bool,
+    strategy: str = "sampling",
+    settings: dict[str, Any] | None = None,
+    *,
+    device: str | None = None,
+    chat_template: str | None = None,
+    system_prompt: str | None = None,
+    adapter: str | None = None,
+    backward: str | None = None,
+    language_model: str | None = None,
+    **options: Any,
 ) -> Any:
+    """A generator with a strategy by its name; `options` are those of `GeneratorResponder`."""
     from dialeval.responders.decoding import decoding
     from dialeval.responders.generators import load_generator
     from dialeval.responders.language import GeneratorResponder
 
-    chosen = decoding(strategy, **settings)
+    chosen = decoding(strategy, **(settings or {}))
     generator = load_generator(model, chat_template, system_prompt, adapter, device)
     say(f"Loaded [bold]{generator.name}[/] on {generator.model.device}, {generator.model.dtype}")
     helpers = {
@@ -169,8 +169,7 @@ def model_responder(
         for key, path in (("backward", backward), ("language_model", language_model))
         if path
     }
-    common = {**common, "max_new_tokens": max_new_tokens, "max_tokens": max_tokens}
-    return GeneratorResponder(generator, chosen, progress=progress, **common, **helpers)
+    return GeneratorResponder(generator, chosen, **{"progress": True, **options}, **helpers)
 
 
 def simple_responder(

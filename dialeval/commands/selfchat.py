@@ -54,8 +54,8 @@ def selfchat(
         if name == "parrot":
             return ParrotResponder("random", seed=seed)
         return model_responder(
-            name, decoding, settings, {"seed": seed}, max_new_tokens, None, device, chat_template,
-            system_prompt, None, None, None, True,
+            name, decoding, settings, device=device, chat_template=chat_template,
+            system_prompt=system_prompt, max_new_tokens=max_new_tokens, seed=seed,
         )  # fmt: skip
 
     first = responder(one)

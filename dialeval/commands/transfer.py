@@ -42,7 +42,7 @@ def transfer(
     """
     from rich.markup import escape
 
-    from dialeval.commands.evaluate import _human, _system, progress
+    from dialeval.commands.evaluate import human_passages, progress, system_answers
     from dialeval.protocols.evaluation import align
     from dialeval.protocols.transfer import transfer as run
     from dialeval.protocols.transfer import write_transfer
@@ -51,10 +51,12 @@ def transfer(
     options = o.read_options(
         input_format, skip_bad, context_turns=context_turns, filter=filter, allow_empty=True
     )
-    passages = _human(human or ["chitchat"], options, limit or (None if human else 500), seed)
+    passages = human_passages(
+        human or ["chitchat"], options, limit or (None if human else 500), seed
+    )
     wanted = system or ["parrot", "constant"]
     systems = dict(
-        _system(text, passages, options, output_dir, seed, "sampling", 40) for text in wanted
+        system_answers(text, passages, options, output_dir, seed, "sampling", 40) for text in wanted
     )
     material = align(passages, systems)
     with progress() as tell:

@@ -93,6 +93,25 @@ def _regular(stream: Iterable[pa.RecordBatch], size: int) -> Iterator[pa.RecordB
         yield pa.Table.from_batches(waiting).combine_chunks().to_batches()[0]
 
 
+def each_passage(passages: Passages | Iterable[Passage]) -> Iterator[Passage]:
+    """The passages one by one, from a table or a list."""
+    return iterate(passages) if isinstance(passages, Passages) else iter(passages)
+
+
+def as_table(passages: Passages | Iterable[Passage]) -> Passages:
+    """The passages as a table, where they are not one yet."""
+    return passages if isinstance(passages, Passages) else to_passages(passages)
+
+
+def texts_of(passages: Passages) -> Iterator[str]:
+    """Every turn of every context, and every response."""
+    for batch in batches(passages):
+        contexts, responses = (batch[name].to_pylist() for name in ("context", "response"))
+        for context, response in zip(contexts, responses, strict=True):
+            yield from (turn["text"] for turn in context)
+            yield response
+
+
 def chunks(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
     """Lists of at most `size` items."""
     items = iter(items)

@@ -10,6 +10,8 @@ from typing import Any
 
 from dialeval._version import __version__
 
+REFERENCES = ("coin", "length")
+"""Evaluators that stand in every table, to show what is to be had for nothing."""
 _LIBRARIES = ("numpy", "scipy", "scikit-learn")
 
 

@@ -20,12 +20,11 @@ from scipy.stats import norm
 
 from dialeval.dialogues.sources import BadInput
 from dialeval.metrics.paired import approximate_randomisation, mcnemar, paired_bootstrap
-from dialeval.metrics.results import plain, signature, versions
+from dialeval.metrics.results import REFERENCES, plain, signature, versions
 from dialeval.metrics.significance import holm
 
 logger = logging.getLogger(__name__)
 
-REFERENCES = ("coin", "length")  # evaluators that show what is to be had for nothing
 POWER = 0.8
 BOUNDS = ("value", "low", "high", "conservative")
 _COLUMNS = ["system", "evaluator", "id", "dialogue_id", "label", "taken", "response"]

@@ -26,7 +26,7 @@ from dialeval.dialogues import (
 )
 from dialeval.dialogues.encoding import InputFormat, input_format
 from dialeval.dialogues.splits import row_hashes
-from dialeval.dialogues.storage import batches
+from dialeval.dialogues.storage import texts_of
 from dialeval.dialogues.types import text_hash
 from dialeval.metrics.calibration import threshold_for_accuracy
 from dialeval.metrics.significance import bootstrap_ratios
@@ -322,18 +322,10 @@ def _transformer(run: DiscriminatorRun) -> tuple[Any, Any, InputFormat]:
 
 
 def _tokenizer(run: DiscriminatorRun, pairs: Passages) -> Any:
-    texts = (
-        text
-        for batch in batches(pairs)
-        for context, response in zip(
-            batch["context"].to_pylist(), batch["response"].to_pylist(), strict=True
-        )
-        for text in (*(turn["text"] for turn in context), response)
-    )
     if run.tokenizer == "words":
-        return word_tokenizer(texts, run.vocab_size)
+        return word_tokenizer(texts_of(pairs), run.vocab_size)
     if run.tokenizer == "bpe":
-        return bpe_tokenizer(texts, run.vocab_size)
+        return bpe_tokenizer(texts_of(pairs), run.vocab_size)
     from transformers import AutoTokenizer
 
     return AutoTokenizer.from_pretrained(run.tokenizer)

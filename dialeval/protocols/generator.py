@@ -29,7 +29,7 @@ from dialeval.dialogues import (
     to_passages,
     whole_file,
 )
-from dialeval.dialogues.storage import batches
+from dialeval.dialogues.storage import texts_of
 from dialeval.dialogues.types import text_hash
 from dialeval.models import Seq2SeqConfig, Seq2SeqGenerator
 from dialeval.models.tokenizers import bpe_tokenizer, word_tokenizer
@@ -271,15 +271,7 @@ def _tokenizer(run: GeneratorRun, passages: Passages) -> Any:
     if run.tokenizer not in ("bpe", "words"):
         return AutoTokenizer.from_pretrained(run.tokenizer)
     make = bpe_tokenizer if run.tokenizer == "bpe" else word_tokenizer
-    return make(_texts(passages), run.vocab_size)
-
-
-def _texts(passages: Passages) -> Any:
-    for batch in batches(passages):
-        contexts, responses = (batch[name].to_pylist() for name in ("context", "response"))
-        for context, response in zip(contexts, responses, strict=True):
-            yield from (turn["text"] for turn in context)
-            yield response
+    return make(texts_of(passages), run.vocab_size)
 
 
 def _gpt2(run: GeneratorRun, tokenizer: Any) -> PreTrainedModel:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-REFERENCES = ("coin", "length")  # evaluators that only say what the others must beat
+from dialeval.metrics.results import REFERENCES
+
 NONE = "–"
 UPPER_BOUND = "upper bound, judge not saturated"
 READING = (

@@ -23,10 +23,11 @@ import aiohttp
 
 from dialeval.dialogues import BadInput, Passage, Passages
 from dialeval.dialogues.encoding import chat_messages
+from dialeval.dialogues.storage import each_passage
 from dialeval.dialogues.types import merge_by_speaker, text_key
 from dialeval.responders.base import HYPOTHESIS, answer
 from dialeval.responders.reasoning import strip_reasoning
-from dialeval.responders.simple import Answers, draw, each_passage
+from dialeval.responders.simple import Answers, draw
 
 logger = logging.getLogger(__name__)
 

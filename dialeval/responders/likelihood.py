@@ -1,6 +1,6 @@
 """How probable given responses are, and choosing among them by mutual information."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -10,6 +10,8 @@ from torch.nn import functional as F
 from transformers import PreTrainedModel
 
 from dialeval.dialogues import BadInput
+from dialeval.models.batching import pad, token_batches
+from dialeval.models.heads import logits_at
 
 Rows = Sequence[Sequence[int]]
 
@@ -45,7 +47,7 @@ def response_log_probs(
     totals = lengths + [len(context) for context in contexts]
     model.eval()  # dropout would make it another model
     try:
-        for batch in _batches(totals, batch_tokens):
+        for batch in token_batches(totals, batch_tokens):
             some = [contexts[row] for row in batch], [responses[row] for row in batch]
             sums[batch] = read(model, tokenizer_pad_id or 0, *some)
     finally:
@@ -127,20 +129,13 @@ def _check(model: PreTrainedModel, contexts: Rows, responses: Rows) -> None:
         raise BadInput(f"the model reads {room} tokens, found a row of {longest}.", remedy=remedy)
 
 
-def _batches(lengths: np.ndarray, budget: int) -> Iterator[np.ndarray]:
-    """Row numbers, longest first, so many that each padded batch stays within the budget."""
-    order, start = np.argsort(-lengths, kind="stable"), 0
-    while start < len(order):
-        size = max(1, budget // int(lengths[order[start]]))
-        yield order[start : start + size]
-        start += size
-
-
-def _read_one_row(model: PreTrainedModel, pad: int, contexts: Rows, responses: Rows) -> np.ndarray:
+def _read_one_row(
+    model: PreTrainedModel, pad_id: int, contexts: Rows, responses: Rows
+) -> np.ndarray:
     """log p(response | context) by a causal model; padding stands behind, where nothing sees it."""
     contexts = [context if len(context) else [opening_token(model)] for context in contexts]
     ids, mask = _padded(
-        [[*c, *r] for c, r in zip(contexts, responses, strict=True)], pad, model.device
+        [[*c, *r] for c, r in zip(contexts, responses, strict=True)], pad_id, model.device
     )
     before = torch.tensor([len(context) for context in contexts], device=ids.device)
     after = mask.cumsum(1) > before[:, None]
@@ -150,11 +145,11 @@ def _read_one_row(model: PreTrainedModel, pad: int, contexts: Rows, responses: R
     return _sums(model, inputs, row, place - 1, ids[row, place])
 
 
-def _read_both(model: PreTrainedModel, pad: int, contexts: Rows, responses: Rows) -> np.ndarray:
+def _read_both(model: PreTrainedModel, pad_id: int, contexts: Rows, responses: Rows) -> np.ndarray:
     """log p(response | context) by an encoder-decoder."""
     contexts = [context if len(context) else [opening_token(model)] for context in contexts]
-    ids, mask = _padded(contexts, pad, model.device)
-    labels, inside = _padded(responses, pad, model.device)
+    ids, mask = _padded(contexts, pad_id, model.device)
+    labels, inside = _padded(responses, pad_id, model.device)
     row, place = inside.nonzero(as_tuple=True)
     decoder = F.pad(labels[:, :-1], (1, 0), value=_decoder_start(model))
     inputs = {"input_ids": ids, "attention_mask": mask, "decoder_input_ids": decoder}
@@ -169,12 +164,10 @@ def _decoder_start(model: PreTrainedModel) -> int:
     return found
 
 
-def _padded(rows: Rows, pad: int, device: torch.device) -> tuple[Tensor, Tensor]:
+def _padded(rows: Rows, pad_id: int, device: torch.device) -> tuple[Tensor, Tensor]:
     """Rows filled up on the right, and the mask of their tokens, both `(batch, time)`."""
-    width = max(len(row) for row in rows)
-    ids = torch.tensor([[*row, *[pad] * (width - len(row))] for row in rows])
-    mask = torch.arange(width) < torch.tensor([len(row) for row in rows])[:, None]
-    return ids.to(device), mask.long().to(device)
+    batch = pad(rows, pad_id)
+    return batch["input_ids"].to(device), batch["attention_mask"].to(device)
 
 
 @torch.no_grad()
@@ -182,15 +175,7 @@ def _sums(
     model: PreTrainedModel, inputs: dict[str, Tensor], row: Tensor, place: Tensor, targets: Tensor
 ) -> np.ndarray:
     """Log-probabilities of targets at some places of a batch, summed over each row."""
-    head = model.get_output_embeddings()
-    if head is None:
-        logits = model(**inputs, use_cache=False).logits[row, place]
-    else:  # it is much of the work, and most places are context: it gets the others
-        hook = head.register_forward_pre_hook(lambda _, states: (states[0][row, place][None],))
-        try:
-            logits = model(**inputs, use_cache=False).logits[0]  # (places, vocabulary)
-        finally:
-            hook.remove()
+    logits = logits_at(model, inputs, row, place)  # (places, vocabulary)
     values = -F.cross_entropy(logits.float(), targets, reduction="none").double()
     sums = values.new_zeros(len(inputs["input_ids"])).index_add(0, row, values)
     return sums.cpu().numpy()

@@ -7,11 +7,11 @@ import numpy as np
 
 from dialeval.dialogues import BadInput, Passage, Passages, iterate
 from dialeval.dialogues.splits import row_hashes
-from dialeval.dialogues.storage import chunks
+from dialeval.dialogues.storage import chunks, each_passage
 from dialeval.dialogues.types import text_hash
 from dialeval.models.embedding import MiniLm
 from dialeval.responders.base import HYPOTHESIS, answer
-from dialeval.responders.simple import Answers, each_passage, human_replies, pool_name
+from dialeval.responders.simple import Answers, human_replies, pool_name
 
 Embed = Callable[[Sequence[str]], np.ndarray]
 """Texts to vectors, shape `(n, d)`."""

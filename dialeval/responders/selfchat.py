@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 
 from dialeval.dialogues import BadInput, Dialogue, Passage, Passages, Turn
 from dialeval.dialogues.cutting import next_speaker
+from dialeval.dialogues.storage import each_passage
 from dialeval.dialogues.types import text_key
 from dialeval.responders.base import Responder, respond
-from dialeval.responders.simple import each_passage
 
 logger = logging.getLogger(__name__)
 

@@ -1,14 +1,14 @@
 """Responders without a model: an echo, another human's reply, the turn after next, one phrase."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
-from dialeval.dialogues import BadInput, Passage, Passages, by_author, iterate, to_passages
+from dialeval.dialogues import BadInput, Passage, Passages, by_author
 from dialeval.dialogues.splits import row_hashes
-from dialeval.dialogues.storage import BATCH, chunks
+from dialeval.dialogues.storage import BATCH, as_table, chunks, each_passage
 from dialeval.dialogues.types import text_hash, text_key
 from dialeval.responders.base import answer
 
@@ -156,16 +156,6 @@ class ConstantResponder:
         """The text, once for each passage."""
         for place, passage in enumerate(each_passage(passages)):
             yield place, answer(passage, self.text, self)
-
-
-def each_passage(passages: Passages | Iterable[Passage]) -> Iterator[Passage]:
-    """The passages one by one, from a table or a list."""
-    return iterate(passages) if isinstance(passages, Passages) else iter(passages)
-
-
-def as_table(passages: Passages | Sequence[Passage]) -> Passages:
-    """The passages as a table, where they are not one yet."""
-    return passages if isinstance(passages, Passages) else to_passages(passages)
 
 
 def draw(purpose: str, passage: Passage) -> int:

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from dialeval.dialogues import BadInput, Passage, Passages, authors, by_author, iterate
 from dialeval.dialogues.splits import row_hashes
-from dialeval.dialogues.storage import BATCH, chunks
+from dialeval.dialogues.storage import BATCH, as_table, chunks, each_passage
 from dialeval.dialogues.types import text_key
 from dialeval.responders.base import HYPOTHESIS, answer
-from dialeval.responders.simple import Answers, as_table, each_passage, pool_name
+from dialeval.responders.simple import Answers, pool_name
 
 logger = logging.getLogger(__name__)
 

@@ -1,7 +1,7 @@
 """Judges that know little or nothing: what an evaluator has to beat to have read the dialogue."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 from dialeval.dialogues import BadInput, Passage, Passages, Turn, count_tokens, iterate, to_passages
 from dialeval.dialogues.pairing import derangement
 from dialeval.dialogues.splits import row_hashes
-from dialeval.dialogues.storage import batches
+from dialeval.dialogues.storage import as_table, batches, each_passage
 from dialeval.dialogues.types import text_hash
 from dialeval.scorers.base import Decision
 from dialeval.scorers.folders import decision_of, load_scorer, save_scorer
@@ -21,16 +21,6 @@ NEUTRAL = "…"
 
 INNER = "inner"
 """Folder of the scorer inside another."""
-
-
-def each_passage(passages: Passages | Iterable[Passage]) -> Iterator[Passage]:
-    """The passages one by one, from a table or a list."""
-    return iterate(passages) if isinstance(passages, Passages) else iter(passages)
-
-
-def as_table(passages: Passages | Sequence[Passage]) -> Passages:
-    """The passages as a table, where they are not one yet."""
-    return passages if isinstance(passages, Passages) else to_passages(passages)
 
 
 def labels_of(pairs: Passages) -> np.ndarray:

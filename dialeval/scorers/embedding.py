@@ -12,9 +12,10 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from dialeval.dialogues import BadInput, Passage, Passages
+from dialeval.dialogues.storage import each_passage
 from dialeval.models.embedding import Remembered
 from dialeval.scorers.base import Decision
-from dialeval.scorers.baselines import each_passage, labels_of
+from dialeval.scorers.baselines import labels_of
 from dialeval.scorers.folders import decision_of
 
 MODEL = "model.skops"

@@ -18,11 +18,11 @@ from skops.io.exceptions import UntrustedTypesFoundException
 
 from dialeval.dialogues import BadInput, Passage, Passages, folds, iterate, select
 from dialeval.dialogues.splits import row_hashes
-from dialeval.dialogues.storage import BATCH
+from dialeval.dialogues.storage import BATCH, as_table
 from dialeval.dialogues.tokens import TOKEN
 from dialeval.dialogues.types import text_hash
 from dialeval.scorers.base import Decision
-from dialeval.scorers.baselines import as_table, labels_of
+from dialeval.scorers.baselines import labels_of
 from dialeval.scorers.folders import decision_of, load_scorer, save_scorer
 from dialeval.scorers.representation import NeuralRepresentation
 from dialeval.scorers.words import WordCache

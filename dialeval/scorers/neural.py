@@ -13,9 +13,9 @@ from tqdm.auto import tqdm
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, PreTrainedModel
 
 import dialeval.models  # noqa: F401  registers the architectures
-from dialeval.dialogues import BadInput, Passage, Passages, iterate
+from dialeval.dialogues import BadInput, Passage, Passages
 from dialeval.dialogues.encoding import Encoded, InputFormat
-from dialeval.dialogues.storage import chunks
+from dialeval.dialogues.storage import chunks, each_passage
 from dialeval.models.batching import pad, token_batches
 from dialeval.models.weights import best_device, fingerprint
 from dialeval.scorers.base import Decision
@@ -117,7 +117,7 @@ class NeuralScorer:
         found = []
         total = len(passages)
         bar = tqdm(total=total, desc=self.name, unit=" passages", disable=not self.progress)
-        for window in chunks(_objects(passages), _WINDOW):
+        for window in chunks(each_passage(passages), _WINDOW):
             encoded = self.input_format(self.tokenizer, window)
             self._say_cut(encoded, window)
             found.append(self._score(encoded, bar))
@@ -233,10 +233,6 @@ class NeuralScorer:
             curve=settings.get("curve"),
             **{**(neural or {}), **options},
         )
-
-
-def _objects(passages: Passages | Sequence[Passage]) -> Iterator[Passage]:
-    return iterate(passages) if isinstance(passages, Passages) else iter(passages)
 
 
 def _longest(model: PreTrainedModel) -> int | None:

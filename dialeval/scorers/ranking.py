@@ -15,9 +15,9 @@ from accelerate.utils import gather_object
 from torch import Tensor
 from tqdm.auto import tqdm
 
-from dialeval.dialogues import BadInput, Passage, Passages, iterate
+from dialeval.dialogues import BadInput, Passage, Passages
 from dialeval.dialogues.encoding import Encoded, InputFormat
-from dialeval.dialogues.storage import chunks
+from dialeval.dialogues.storage import chunks, each_passage
 from dialeval.models import TransformerDiscriminator
 from dialeval.models.batching import pad, token_batches
 from dialeval.scorers.neural import NeuralScorer
@@ -49,7 +49,7 @@ def score_responses(scorer: NeuralScorer, passages: Passages | Sequence[Passage]
     if not _can_pack(scorer):
         return scorer(passages)
     found = [
-        _packed_margins(scorer, window) for window in chunks(_each(passages), _WINDOW)
+        _packed_margins(scorer, window) for window in chunks(each_passage(passages), _WINDOW)
     ]  # (window,) each
     return scorer.probabilities(np.concatenate(found) if found else np.zeros(0))
 
@@ -63,7 +63,7 @@ def score_prefixes(
     its context, where the row is too long for the model, is read by itself, and so is every prefix
     by models that are not causal, as a complete response.
     """
-    return [scores[1:] for scores in _prefix_scores(scorer, list(_each(passages)))]
+    return [scores[1:] for scores in _prefix_scores(scorer, list(each_passage(passages)))]
 
 
 def prefix_scores_at(
@@ -79,7 +79,7 @@ def prefix_scores_at(
             gets the score of the longest prefix in the discriminator's own tokens that ends there
             or before; a place before its first token that of an empty response.
     """
-    passages = list(_each(passages))
+    passages = list(each_passage(passages))
     if len(offsets) != len(passages):
         message = f"expected offsets for {len(passages)} passages, but got {len(offsets)}."
         raise BadInput(message, remedy="Give a list of places for each passage.")
@@ -363,7 +363,3 @@ def _can_pack(scorer: NeuralScorer) -> bool:
     config = _discriminator(scorer).backbone.config
     attends = config._attn_implementation in ("sdpa", "eager")
     return attends and config.model_type in _PACKABLE
-
-
-def _each(passages: Passages | Sequence[Passage]) -> Iterator[Passage]:
-    return iterate(passages) if isinstance(passages, Passages) else iter(passages)

@@ -6,9 +6,8 @@ import numpy as np
 import torch
 
 from dialeval.dialogues import BadInput, Passage, Passages
-from dialeval.dialogues.storage import chunks
+from dialeval.dialogues.storage import chunks, each_passage
 from dialeval.models.batching import pad, token_batches
-from dialeval.scorers.baselines import each_passage
 from dialeval.scorers.neural import NeuralScorer
 
 _WINDOW = 16_384  # passages that are sorted by length together

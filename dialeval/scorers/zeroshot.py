@@ -14,12 +14,12 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
 
 from dialeval.dialogues import BadInput, Passage, Passages
 from dialeval.dialogues.encoding import Encoded
-from dialeval.dialogues.storage import chunks
+from dialeval.dialogues.storage import chunks, each_passage
 from dialeval.models.batching import pad, token_batches
+from dialeval.models.heads import logits_at
 from dialeval.models.packages import smollm2_path
 from dialeval.models.weights import fingerprint
 from dialeval.scorers.base import Decision
-from dialeval.scorers.baselines import each_passage
 from dialeval.scorers.folders import decision_of
 
 logger = logging.getLogger(__name__)
@@ -208,15 +208,7 @@ class ZeroShotScorer:
     def _logits(self, batch: dict[str, Tensor], items: Tensor, places: Tensor) -> Tensor:
         """Logits at some positions of a batch, shape `(positions, vocabulary)`."""
         batch = {name: each.to(self.device) for name, each in batch.items()}
-        head = self.model.get_output_embeddings()
-        if head is None:
-            return self.model(**batch, use_cache=False).logits[items, places]
-        # The head is most of the work, and half of the positions are context: it gets the others.
-        hook = head.register_forward_pre_hook(lambda _, states: (states[0][items, places][None],))
-        try:
-            return self.model(**batch, use_cache=False).logits[0]
-        finally:
-            hook.remove()
+        return logits_at(self.model, batch, items, places)
 
     def _finite(self, numbers: np.ndarray) -> np.ndarray:
         if not np.isfinite(numbers).all():

@@ -9,6 +9,7 @@ from accelerate import Accelerator
 from accelerate.utils import set_seed
 
 from dialeval.dialogues import BadInput, Passages, split
+from dialeval.metrics.results import REFERENCES
 from dialeval.models.embedding import Remembered
 from dialeval.protocols.discriminator import DiscriminatorRun, build
 from dialeval.protocols.evaluators import EVALUATORS, with_settings
@@ -19,8 +20,6 @@ from dialeval.scorers.linear import SvmScorer
 from dialeval.scorers.words import WordCache
 from dialeval.training import DiscriminatorConfig, DiscriminatorTrainer
 
-REFERENCES = ("coin", "length")
-"""Evaluators that stand in every table, to show what is to be had for nothing."""
 DEFAULT = ("svm-unigram", "embedding")
 NETWORKS = ("hierarchical", "concat", "attention", "rnn", "minilm")
 
