@@ -1,6 +1,6 @@
 """Texts as vectors, by a small pretrained encoder that comes in a Python package."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 import torch
@@ -83,3 +83,35 @@ class Remembered:
             self._embed = self._embed or MiniLm()
             self._vectors.update(zip(new, self._embed(new), strict=True))
         return np.stack([self._vectors[text] for text in texts])
+
+
+class Known:
+    """An embedder that knows some texts beforehand and remembers no others.
+
+    What it says about a text does not depend on what it was asked before, to the last bit: texts
+    that were never seen are read in the company of their own call only.
+
+    Args:
+        texts (`Iterable[str]`):
+            What will be asked for again and again, such as all contexts.
+    """
+
+    def __init__(
+        self,
+        texts: Iterable[str],
+        embed: Callable[[Sequence[str]], np.ndarray] | None = None,
+    ):
+        self._embed = embed or MiniLm()
+        known = list(dict.fromkeys(texts))
+        self._vectors = dict(zip(known, self._embed(known), strict=True)) if known else {}
+
+    @property
+    def name(self) -> str:
+        """Whose vectors these are."""
+        return getattr(self._embed, "name", "embedder")
+
+    def __call__(self, texts: Sequence[str]) -> np.ndarray:
+        """Vectors in the order of the texts, shape `(n, d)`."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
+        found = dict(zip(new, self._embed(new), strict=True)) if new else {}
+        return np.stack([found[t] if t in found else self._vectors[t] for t in texts])

@@ -203,7 +203,7 @@ def build(run: GeneratorRun, passages: Passages) -> Generator:
         # Full precision: an update is often too small for half-precision weights to tell.
         found = load_generator(run.model, chat_template="none", device="cpu", dtype=torch.float32)
         found = replace(found, prompts=PromptFormat(style))
-        found.model = _with_lora(found.model) if run.tune == "lora" else found.model
+        found.model = with_lora(found.model) if run.tune == "lora" else found.model
         return found
     tokenizer = _tokenizer(run, passages)
     make = _gpt2 if run.model == "gpt2" else _seq2seq
@@ -310,7 +310,8 @@ def _seq2seq(run: GeneratorRun, tokenizer: Any) -> PreTrainedModel:
     )
 
 
-def _with_lora(model: PreTrainedModel) -> Any:
+def with_lora(model: PreTrainedModel) -> Any:
+    """A language model with adapters that train; all else is frozen."""
     from peft import LoraConfig, get_peft_model
 
     from dialeval.models.adapters import TARGETS

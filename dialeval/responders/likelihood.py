@@ -41,7 +41,6 @@ def response_log_probs(
             Tokens of a batch, padding included.
     """
     _check(model, contexts, responses)
-    read = _read_both if model.config.is_encoder_decoder else _read_one_row
     sums, training = np.zeros(len(responses)), model.training
     lengths = np.array([len(response) for response in responses], dtype=np.int64)
     totals = lengths + [len(context) for context in contexts]
@@ -49,10 +48,34 @@ def response_log_probs(
     try:
         for batch in token_batches(totals, batch_tokens):
             some = [contexts[row] for row in batch], [responses[row] for row in batch]
-            sums[batch] = read(model, tokenizer_pad_id or 0, *some)
+            with torch.no_grad():
+                found = summed_log_probs(model, tokenizer_pad_id or 0, *some)
+            sums[batch] = found.cpu().numpy()
     finally:
         model.train(training)
     return sums, lengths
+
+
+def summed_log_probs(
+    model: PreTrainedModel,
+    pad_id: int,
+    contexts: Rows,
+    responses: Rows,
+    temperatures: Sequence[float] | None = None,
+) -> Tensor:
+    """log p(response | context) of one batch, float64, shape `(rows,)`; gradients pass through.
+
+    Args:
+        temperatures (`Sequence[float]`, *optional*):
+            What each row's logits are divided by, 1 by default.
+    """
+    read = _two_rows if model.config.is_encoder_decoder else _one_row
+    inputs, row, place, targets = read(model, pad_id, contexts, responses)
+    logits = logits_at(model, inputs, row, place).float()  # (places, vocabulary)
+    if temperatures is not None:
+        logits = logits / torch.tensor(temperatures, device=logits.device)[row, None].to(logits)
+    values = -F.cross_entropy(logits, targets, reduction="none").double()
+    return values.new_zeros(len(responses)).index_add(0, row, values)
 
 
 def mmi_scores(
@@ -129,10 +152,10 @@ def _check(model: PreTrainedModel, contexts: Rows, responses: Rows) -> None:
         raise BadInput(f"the model reads {room} tokens, found a row of {longest}.", remedy=remedy)
 
 
-def _read_one_row(
+def _one_row(
     model: PreTrainedModel, pad_id: int, contexts: Rows, responses: Rows
-) -> np.ndarray:
-    """log p(response | context) by a causal model; padding stands behind, where nothing sees it."""
+) -> tuple[dict[str, Tensor], Tensor, Tensor, Tensor]:
+    """What a causal model reads, and where it says which token; padding stands behind."""
     contexts = [context if len(context) else [opening_token(model)] for context in contexts]
     ids, mask = _padded(
         [[*c, *r] for c, r in zip(contexts, responses, strict=True)], pad_id, model.device
@@ -141,19 +164,20 @@ def _read_one_row(
     after = mask.cumsum(1) > before[:, None]
     row, place = (after & mask.bool()).nonzero(as_tuple=True)
     inputs = {"input_ids": ids, "attention_mask": mask}
-    # A token is predicted at the one before it.
-    return _sums(model, inputs, row, place - 1, ids[row, place])
+    return inputs, row, place - 1, ids[row, place]  # a token is predicted at the one before it
 
 
-def _read_both(model: PreTrainedModel, pad_id: int, contexts: Rows, responses: Rows) -> np.ndarray:
-    """log p(response | context) by an encoder-decoder."""
+def _two_rows(
+    model: PreTrainedModel, pad_id: int, contexts: Rows, responses: Rows
+) -> tuple[dict[str, Tensor], Tensor, Tensor, Tensor]:
+    """What an encoder-decoder reads, and where it says which token."""
     contexts = [context if len(context) else [opening_token(model)] for context in contexts]
     ids, mask = _padded(contexts, pad_id, model.device)
     labels, inside = _padded(responses, pad_id, model.device)
     row, place = inside.nonzero(as_tuple=True)
     decoder = F.pad(labels[:, :-1], (1, 0), value=_decoder_start(model))
     inputs = {"input_ids": ids, "attention_mask": mask, "decoder_input_ids": decoder}
-    return _sums(model, inputs, row, place, labels[row, place])
+    return inputs, row, place, labels[row, place]
 
 
 def _decoder_start(model: PreTrainedModel) -> int:
@@ -168,14 +192,3 @@ def _padded(rows: Rows, pad_id: int, device: torch.device) -> tuple[Tensor, Tens
     """Rows filled up on the right, and the mask of their tokens, both `(batch, time)`."""
     batch = pad(rows, pad_id)
     return batch["input_ids"].to(device), batch["attention_mask"].to(device)
-
-
-@torch.no_grad()
-def _sums(
-    model: PreTrainedModel, inputs: dict[str, Tensor], row: Tensor, place: Tensor, targets: Tensor
-) -> np.ndarray:
-    """Log-probabilities of targets at some places of a batch, summed over each row."""
-    logits = logits_at(model, inputs, row, place)  # (places, vocabulary)
-    values = -F.cross_entropy(logits.float(), targets, reduction="none").double()
-    sums = values.new_zeros(len(inputs["input_ids"])).index_add(0, row, values)
-    return sums.cpu().numpy()

@@ -3,6 +3,8 @@
 import json
 import os
 import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,31 @@ from safetensors.torch import load_file, save_file
 from dialeval.dialogues import BadInput
 
 _BEST = "best.safetensors"
-_FILES = ("model.safetensors", "optimizer.safetensors", "progress.json")
+_PROGRESS = "progress.json"
+_FILES = ("model.safetensors", "optimizer.safetensors", _PROGRESS)
+
+
+@contextmanager
+def whole_folder(folder: Path) -> Iterator[Path]:
+    """A folder that replaces the old one in one step; the old one stays until it is complete."""
+    partial, old = (folder.with_name(f".{folder.name}.{word}") for word in ("partial", "old"))
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    yield partial
+    shutil.rmtree(old, ignore_errors=True)
+    if folder.exists():
+        os.replace(folder, old)
+    os.replace(partial, folder)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def last_whole(folder: Path) -> Path | None:
+    """Where the last complete folder stands, if there is one.
+
+    A run that was killed between the two renames of [`whole_folder`] has only the old one.
+    """
+    places = (folder, folder.with_name(f".{folder.name}.old"))
+    return next((place for place in places if place.is_dir()), None)
 
 
 def save_checkpoint(
@@ -28,53 +54,73 @@ def save_checkpoint(
         best (`dict[str, Tensor]`, *optional*):
             The weights that validated best so far.
     """
-    partial, old = (folder.with_name(f".{folder.name}.{word}") for word in ("partial", "old"))
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True)
-    if best:
-        save_file(_contiguous(best), partial / _BEST)
-    save_file(_contiguous(model.state_dict()), partial / _FILES[0])
-    state = optimizer.state_dict()
-    tensors, numbers = {}, {}
-    for parameter, values in state["state"].items():
-        for name, value in values.items():
-            is_tensor = isinstance(value, torch.Tensor)
-            (tensors if is_tensor else numbers)[f"{parameter}.{name}"] = value
-    save_file(_contiguous(tensors), partial / _FILES[1])
-    told = {"progress": progress, "groups": state["param_groups"], "numbers": numbers}
-    (partial / _FILES[2]).write_text(json.dumps(told), encoding="utf-8")
-    shutil.rmtree(old, ignore_errors=True)
-    if folder.exists():
-        os.replace(folder, old)
-    os.replace(partial, folder)
-    shutil.rmtree(old, ignore_errors=True)
+    with whole_folder(folder) as partial:
+        if best:
+            save_file(_contiguous(best), partial / _BEST)
+        write_state(partial, model.state_dict(), optimizer, progress)
 
 
 def load_checkpoint(
     folder: Path, model: torch.nn.Module, optimizer: torch.optim.Optimizer
 ) -> dict[str, Any]:
     """Put a checkpoint back into a model and its optimiser; gives the progress that was saved."""
-    missing = [name for name in _FILES if not (folder / name).is_file()]
-    if missing:
-        remedy = "Start again without --resume."
-        raise BadInput(f"the checkpoint lacks {', '.join(missing)}.", folder, remedy=remedy)
+    weights, progress = read_state(folder, optimizer)
     try:
-        model.load_state_dict(load_file(folder / _FILES[0]))
+        model.load_state_dict(weights)
     except RuntimeError as error:
         remedy = "Resume with the settings of the first run."
         raise BadInput(
             f"the checkpoint is of another model: {error}", folder, remedy=remedy
         ) from None
-    told = json.loads((folder / _FILES[2]).read_text(encoding="utf-8"))
+    return progress
+
+
+def write_state(
+    folder: Path,
+    weights: dict[str, torch.Tensor],
+    optimizer: torch.optim.Optimizer,
+    progress: dict[str, Any] | None = None,
+) -> None:
+    """Write weights and an optimiser's state, with what else is worth knowing."""
+    folder.mkdir(parents=True, exist_ok=True)
+    save_file(_contiguous(weights), folder / _FILES[0])
+    state = optimizer.state_dict()
+    tensors, numbers = {}, {}
+    for parameter, values in state["state"].items():
+        for name, value in values.items():
+            is_tensor = isinstance(value, torch.Tensor)
+            (tensors if is_tensor else numbers)[f"{parameter}.{name}"] = value
+    save_file(_contiguous(tensors), folder / _FILES[1])
+    told = {"progress": progress or {}, "groups": state["param_groups"], "numbers": numbers}
+    (folder / _PROGRESS).write_text(json.dumps(told), encoding="utf-8")
+
+
+def read_state(
+    folder: Path, optimizer: torch.optim.Optimizer
+) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+    """Weights and progress as [`write_state`] left them; the optimiser gets its state back."""
+    missing = [name for name in _FILES if not (folder / name).is_file()]
+    if missing:
+        remedy = "Start again without --resume."
+        raise BadInput(f"the checkpoint lacks {', '.join(missing)}.", folder, remedy=remedy)
+    told = json.loads((folder / _PROGRESS).read_text(encoding="utf-8"))
     state: dict[int, dict[str, Any]] = {}
     for key, value in {**load_file(folder / _FILES[1]), **told["numbers"]}.items():
         parameter, name = key.split(".", 1)
         state.setdefault(int(parameter), {})[name] = value
     optimizer.load_state_dict({"state": state, "param_groups": told["groups"]})
-    return told["progress"]
+    return load_file(folder / _FILES[0]), told["progress"]
 
 
-def _contiguous(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+def save_weights(weights: Mapping[str, torch.Tensor], path: Path) -> None:
+    """Write tensors to a file that appears under its name only when it is complete."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.partial")
+    save_file(_contiguous(weights), partial)
+    partial.replace(path)
+
+
+def _contiguous(tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     return {name: tensor.detach().clone().contiguous() for name, tensor in tensors.items()}
 
 
@@ -123,14 +169,8 @@ class Keeper:
         save_checkpoint(self.folder, self.model, self.optimizer, progress, self.best)
 
     def resume(self) -> tuple[int, int]:
-        """Steps and waited epochs of the last checkpoint, zeros where there is none.
-
-        A run that was killed between the two renames of [`save_checkpoint`] has only the old one.
-        """
-        if self.folder is None:
-            return 0, 0
-        places = (self.folder, self.folder.with_name(f".{self.folder.name}.old"))
-        found = next((place for place in places if place.is_dir()), None)
+        """Steps and waited epochs of the last checkpoint, zeros where there is none."""
+        found = None if self.folder is None else last_whole(self.folder)
         if found is None:
             return 0, 0
         progress = load_checkpoint(found, self.model, self.optimizer)

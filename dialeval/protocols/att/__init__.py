@@ -1,0 +1,15 @@
+"""The attack-defence game from a corpus to its tables (Gao et al., 2021)."""
+
+from dialeval.protocols.att.players import build_players
+from dialeval.protocols.att.settings import GAMES, METHODS, AttRun, game_config
+from dialeval.protocols.att.study import AttStudy, play_att
+
+__all__ = [
+    "GAMES",
+    "METHODS",
+    "AttRun",
+    "AttStudy",
+    "build_players",
+    "game_config",
+    "play_att",
+]

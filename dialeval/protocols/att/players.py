@@ -1,0 +1,271 @@
+"""The players before the game: data, the generator, HvM trained to begin with, and frozen HvR."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from accelerate import Accelerator
+
+from dialeval.dialogues import (
+    BadInput,
+    Cut,
+    Filters,
+    Pairing,
+    Passages,
+    ReadOptions,
+    by_author,
+    iterate,
+    read,
+    split,
+    to_passages,
+    write_passages,
+)
+from dialeval.dialogues.encoding import input_format
+from dialeval.dialogues.splits import row_hashes
+from dialeval.dialogues.types import text_hash
+from dialeval.metrics.intervals import wilson
+from dialeval.models.adapters import add_lora
+from dialeval.models.embedding import Known
+from dialeval.models.sharing import discriminator_on
+from dialeval.protocols.att.settings import AttRun
+from dialeval.protocols.generator import GeneratorRun, train_generator, with_lora
+from dialeval.responders.base import respond
+from dialeval.responders.decoding import DECODINGS
+from dialeval.responders.generators import SETTINGS, Generator, load_generator
+from dialeval.responders.language import GeneratorResponder
+from dialeval.scorers import load_scorer, save_scorer
+from dialeval.scorers.embedding import EmbeddingScorer
+from dialeval.scorers.neural import NeuralScorer
+from dialeval.training import (
+    DiscriminatorConfig,
+    DiscriminatorTrainer,
+    GeneratorConfig,
+)
+from dialeval.training.checkpoints import last_whole, save_weights
+from dialeval.training.game import GameConfig, set_trainable, trainable
+
+Tell = Callable[[dict[str, Any]], Any]
+_PARTS = {"generator": 0.45, "train": 0.35, "validation": 0.1, "test": 0.1}
+
+
+def make_parts(run: AttRun, config: GameConfig) -> dict[str, Passages]:
+    """Human passages for the generator, the game, its validation and the final test.
+
+    No dialogue is in two parts; the game's is cut to what it may draw from, and validation and
+    test to one passage a dialogue, so that each counts for itself.
+    """
+    filters = Filters(
+        min_response=run.min_response, max_response=run.max_response, max_context=run.max_context
+    )
+    found, _ = read(run.data, ReadOptions(cut=Cut(run.context_turns), filters=filters))
+    parts = split(by_author(found, "human"), _PARTS, text_hash(["att"]) % 2**31)
+    limits = {
+        "generator": run.generator_passages,
+        "train": run.game_contexts,
+        "validation": config.validation_contexts * 2,
+        "test": run.test_contexts,
+    }
+    for name, limit in limits.items():
+        rows = np.arange(len(parts[name]))
+        if name in ("validation", "test"):
+            rows = np.unique(row_hashes(parts[name], ["dialogue_id"]), return_index=True)[1]
+        if 0 < limit < len(rows):
+            rows = np.random.default_rng(0).choice(np.sort(rows), limit, replace=False)
+        parts[name] = parts[name].select(np.sort(rows))
+        if not len(parts[name]):
+            remedy = "Give more dialogues, or loosen the limits of their length."
+            raise BadInput(f"no dialogue is left for {name}.", run.data[0], remedy=remedy)
+    return parts
+
+
+def make_generator(
+    run: AttRun, config: GameConfig, passages: Passages, folder: Path, tell: Tell
+) -> tuple[Generator, dict[str, Any]]:
+    """The generator as every attack begins: the one named, or a small one trained here."""
+    if run.generator:
+        found = load_generator(run.generator, device="cpu", dtype=torch.float32)
+        return found, {"from": str(run.generator)}
+    if not (folder / SETTINGS).is_file():
+        _train_generator(run, config, passages, folder, tell)
+    told = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    numbers = {"perplexity": told["test"]["perplexity"], "parameters": told["parameters"]}
+    return load_generator(folder, device="cpu"), numbers
+
+
+def _train_generator(
+    run: AttRun, config: GameConfig, passages: Passages, folder: Path, tell: Tell
+) -> None:
+    tell({"stage": "Training the generator"})
+    data = folder.with_name("generator.jsonl")
+    accelerator = Accelerator()
+    if accelerator.is_main_process:
+        write_passages(passages, data)
+    accelerator.wait_for_everyone()
+    shape = GeneratorRun(
+        data=[str(data)], model="gpt2", tokenizer="bpe", vocab_size=run.generator_vocabulary,
+        hidden_size=run.generator_width, layers=run.generator_layers, heads=4, dropout=0.1,
+        positions=run.max_context + 2 * config.max_new_tokens, context_turns=run.context_turns,
+        min_response=1, max_response=None, max_eval_passages=300, samples=3,
+        output_dir=str(folder), resume=last_whole(folder / "checkpoint") is not None,
+    )  # fmt: skip
+    steps = GeneratorConfig(
+        epochs=1, batch_size=16, learning_rate=2e-3, warmup_steps=100, max_grad_norm=1.0,
+        loss_on="all", seed=config.seed,
+    )  # fmt: skip
+    train_generator(shape, steps, lambda numbers: tell({"stage": "generator", **numbers}))
+
+
+def build_players(generator: Generator, tune: str = "full") -> tuple[Generator, Any]:
+    """The generator ready to learn, and an untrained discriminator that begins as it did.
+
+    With `lora` both hold the same frozen backbone and learn adapters of their own, so that a new
+    attacker is an adapter at its beginning, and memory holds one backbone.
+    """
+    if tune == "full":
+        return generator, discriminator_on(generator.model)
+    found = add_lora(discriminator_on(generator.model, shared=True))
+    generator.model = with_lora(generator.model)
+    return generator, found
+
+
+def make_hvr(
+    run: AttRun, config: GameConfig, parts: dict[str, Passages], generator: Generator,
+    folder: Path, tell: Tell,
+) -> tuple[Any, dict[str, Any]]:  # fmt: skip
+    """The frozen judge of relevance: the one named, or one trained on human against random."""
+    pairing = Pairing("human_random", seed=config.seed)
+    if run.hvr:
+        scorer = load_scorer(run.hvr)
+    elif not (folder / "scorer.json").is_file():
+        tell({"stage": "Training HvR, human against random"})
+        pairs = pairing(_some(parts["generator"], run.hvr_pairs, config.seed))
+        scorer = _trained_hvr(run, config, pairs, pairing(parts["validation"]), generator)
+        if Accelerator().is_main_process:
+            save_scorer(scorer, folder)
+    Accelerator().wait_for_everyone()
+    scorer = load_scorer(run.hvr or folder)
+    if hasattr(scorer, "embed"):
+        scorer.embed = Known(_context_texts(parts))
+    return scorer, _accuracy(scorer, pairing(parts["validation"]))
+
+
+def _trained_hvr(
+    run: AttRun, config: GameConfig, pairs: Passages, validation: Passages, generator: Generator
+) -> Any:
+    if run.hvr_kind == "embedding":
+        return EmbeddingScorer.fit(pairs, config.seed, name="HvR")
+    model = discriminator_on(generator.model)
+    settings = _sl_config(run, config)
+    trainer = DiscriminatorTrainer(model, generator.tokenizer, input_format("att"), settings)
+    for _ in trainer.train(pairs, validation):
+        pass
+    trainer.scorer.accelerator, trainer.scorer.name = None, "HvR"
+    return trainer.scorer
+
+
+def make_hvm(
+    run: AttRun, config: GameConfig, parts: dict[str, Passages], generator: Generator, model: Any,
+    folder: Path, tell: Tell,
+) -> tuple[NeuralScorer, dict[str, Any]]:  # fmt: skip
+    """HvM trained by supervision to tell the generator's samples, or the one that was named.
+
+    It is refused at chance: a game against a judge that sees nothing would teach nothing.
+    """
+    if run.hvm:
+        scorer = load_scorer(run.hvm)
+        scorer.model = add_lora(scorer.model) if run.tune == "lora" else scorer.model
+    else:
+        scorer = NeuralScorer(model, generator.tokenizer, input_format("att"), "HvM", device="cpu")
+    answers = {
+        name: _answers(generator, parts[name], limit, config, folder.with_name(f"sl_{name}.jsonl"))
+        for name, limit in (("train", run.sl_pairs), ("validation", -1))
+    }
+    pairs = {name: Pairing("human_machine")(*both) for name, both in answers.items()}
+    weights = folder / "hvm.safetensors"
+    if not run.hvm and not weights.is_file():
+        tell({"stage": "Training HvM, human against generator"})
+        _train_hvm(scorer, pairs, _sl_config(run, config), folder, tell)
+    if not run.hvm:
+        set_trainable(scorer.model, weights)
+    scorer.model.eval()
+    numbers = _accuracy(scorer, pairs["validation"])
+    _refuse_chance(numbers, run)
+    return scorer, numbers
+
+
+def _train_hvm(
+    scorer: NeuralScorer, pairs: dict[str, Passages], settings: DiscriminatorConfig, folder: Path,
+    tell: Tell,
+) -> None:  # fmt: skip
+    place = folder / "checkpoint"
+    trainer = DiscriminatorTrainer(
+        scorer.model, scorer.tokenizer, scorer.input_format, settings, checkpoint=place
+    )
+    for numbers in trainer.train(pairs["train"], pairs["validation"]):
+        tell({"stage": "HvM", **numbers})
+    if trainer.accelerator.is_main_process:
+        save_weights(trainable(trainer.plain), folder / "hvm.safetensors")
+    trainer.accelerator.wait_for_everyone()
+
+
+def _sl_config(run: AttRun, config: GameConfig) -> DiscriminatorConfig:
+    return DiscriminatorConfig(
+        loss="pairwise", epochs=run.sl_epochs, batch_size=config.defence_batch,
+        learning_rate=run.sl_learning_rate, max_grad_norm=1.0, patience=1, seed=config.seed,
+    )  # fmt: skip
+
+
+def _answers(
+    generator: Generator, human: Passages, limit: int, config: GameConfig, path: Path
+) -> tuple[Passages, Passages]:
+    """Some human passages, and the generator's samples for their contexts, kept in a file."""
+    human = _some(human, limit, config.seed)
+    accelerator = Accelerator()
+    if accelerator.is_main_process and not path.is_file():
+        responder = GeneratorResponder(
+            generator, DECODINGS["sampling"], 1, config.max_new_tokens, config.seed, "generator"
+        )
+        write_passages(to_passages(respond(responder, list(iterate(human)))), path)
+    accelerator.wait_for_everyone()
+    return human, read(path)[0]
+
+
+def _some(passages: Passages, limit: int, seed: int) -> Passages:
+    if not 0 < limit < len(passages):
+        return passages
+    rows = np.random.default_rng([seed, 17]).choice(len(passages), limit, replace=False)
+    return passages.select(np.sort(rows))
+
+
+def _context_texts(parts: dict[str, Passages]) -> list[str]:
+    """Every text of a context that the embedding judge asks for."""
+    return [
+        text
+        for name in ("train", "validation", "test")
+        for passage in iterate(parts[name])
+        for text in ("\n".join(t.text for t in passage.context), passage.context[-1].text)
+    ]
+
+
+def _accuracy(scorer: Any, pairs: Passages) -> dict[str, Any]:
+    """Share of pairs in which the human response scores higher, with its interval."""
+    scores = scorer.margins(pairs) if hasattr(scorer, "margins") else scorer(pairs)
+    labels, numbers = np.asarray(pairs["label"]), np.asarray(pairs["pair"])
+    order = np.argsort(numbers, kind="stable")
+    human, other = (scores[order[labels[order] == label]] for label in (1, 0))
+    right = (human > other) + 0.5 * (human == other)
+    low, high = wilson(right.sum(), len(right))
+    return {"pairwise_accuracy": float(right.mean()), "low": low, "high": high, "n": len(right)}
+
+
+def _refuse_chance(numbers: dict[str, Any], run: AttRun) -> None:
+    if numbers["low"] <= 0.5:
+        raise BadInput(
+            f"HvM is at chance before the game: {numbers['pairwise_accuracy']:.3f} "
+            f"[{numbers['low']:.3f}, {numbers['high']:.3f}] of {numbers['n']} validation pairs.",
+            run.hvm,
+            remedy="Train it on more pairs (--sl_pairs, --sl_epochs), or name a better --hvm.",
+        )

@@ -1,0 +1,66 @@
+"""What attackers said, kept on disk: the sets A(0), A(1), ... of the attack-defence game."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from dialeval.dialogues import BadInput, whole_file
+
+PARTS = ("train", "validation")
+_SCHEMA = pa.schema(
+    {
+        "row": pa.int64(),  # of the human passage that it answers, in its part
+        "response": pa.string(),
+        "temperature": pa.float64(),
+        "finished": pa.bool_(),
+        "relevance": pa.float64(),  # the frozen judge's score, which never changes
+    }
+)
+
+
+class AttackerSamples:
+    """Responses of every attacker so far, one Arrow file a turn and part, mapped into memory.
+
+    A batch reads its own rows only, so that its cost does not grow with the number of turns.
+    """
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self._open: dict[Path, pa.Table] = {}
+
+    def __contains__(self, turn: int) -> bool:
+        return all(self._path(turn, part).is_file() for part in PARTS)
+
+    def add(self, turn: int, part: str, columns: dict[str, Sequence | np.ndarray]) -> None:
+        """Write the samples of a turn; what was there under its number is replaced."""
+        path = self._path(turn, part)
+        self._open.pop(path, None)
+        table = pa.table(columns, schema=_SCHEMA)
+        with whole_file(path, "wb") as file, pa.ipc.new_file(file, _SCHEMA) as writer:
+            writer.write_table(table)
+
+    def size(self, turn: int, part: str) -> int:
+        """How many samples a turn has."""
+        return self._table(turn, part).num_rows
+
+    def take(self, turn: int, part: str, rows: Sequence[int] | np.ndarray) -> dict[str, list]:
+        """Some samples of a turn, by columns."""
+        return self._table(turn, part).take(pa.array(rows, pa.int64())).to_pydict()
+
+    def all(self, turn: int, part: str) -> dict[str, list]:
+        """Every sample of a turn, by columns."""
+        return self._table(turn, part).to_pydict()
+
+    def _path(self, turn: int, part: str) -> Path:
+        return self.folder / f"turn_{turn:04d}.{part}.arrow"
+
+    def _table(self, turn: int, part: str) -> pa.Table:
+        path = self._path(turn, part)
+        if path not in self._open:
+            if not path.is_file():
+                remedy = "Start the game again without --resume."
+                raise BadInput("the samples of this turn are gone.", path, remedy=remedy)
+            self._open[path] = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+        return self._open[path]

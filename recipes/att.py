@@ -1,0 +1,80 @@
+"""Harden a discriminator in an attack-defence game, beside the baselines (Gao et al., 2021).
+
+accelerate launch recipes/att.py
+accelerate launch recipes/att.py --config recipes/configs/att_paper.yaml
+accelerate launch recipes/att.py --seed 1 --output_dir runs/att_1
+python recipes/att.py --summarise runs/att runs/att_1 runs/att_2
+"""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from accelerate import PartialState
+from dialeval.reports.att import (
+    GameProgress,
+    att_summary_table,
+    att_table,
+    held_out_table,
+    write_att_report,
+    write_att_summary,
+)
+from rich.console import Console
+
+from dialeval.config import parse_config
+from dialeval.protocols.att import AttRun, play_att
+from dialeval.training.game import GameConfig
+
+DEFAULT = Path(__file__).parent / "configs" / "att_default.yaml"
+
+
+def main(run: AttRun, config: GameConfig) -> None:
+    """Play, and show the tables."""
+    with GameProgress() as progress:
+        results = play_att(run, config, progress, **externals(run, config))
+    if PartialState().is_main_process:
+        console = Console()
+        console.print(att_table(results))
+        console.print(held_out_table(results))
+        console.print(f"Report: {write_att_report(run.output_dir)}")
+
+
+def externals(run: AttRun, config: GameConfig) -> dict[str, Any]:
+    """Attackers from elsewhere, by name: a file of responses, a model, or SmolLM2."""
+    from dialeval.dialogues import read
+    from dialeval.responders.decoding import DECODINGS
+    from dialeval.responders.generators import load_generator
+    from dialeval.responders.language import GeneratorResponder
+    from dialeval.responders.stored import StoredResponder
+
+    found: dict[str, Any] = {}
+    for each in run.external:
+        name, sign, path = each.partition("=")
+        if sign and Path(path).is_file() and Path(path).suffix != ".gguf":
+            found[name] = StoredResponder(read(path)[0], name)
+        else:
+            generator = load_generator(path or name)
+            new = config.max_new_tokens
+            found[name] = GeneratorResponder(generator, DECODINGS["sampling"], 1, new, name=name)
+    return found
+
+
+def summarise(folders: list[str]) -> None:
+    """Set several seeds side by side."""
+    target = Path(folders[0]).parent / "att_summary"
+    page = write_att_summary(folders, target)
+    import json
+
+    told = json.loads((target / "summary.json").read_text(encoding="utf-8"))
+    Console().print(att_summary_table(told))
+    Console().print(f"Report: {page}")
+
+
+if __name__ == "__main__":
+    argv = sys.argv[1:]
+    if argv[:1] == ["--summarise"]:
+        summarise(argv[1:])
+    else:
+        if "--config" not in argv:
+            argv = ["--config", str(DEFAULT), *argv]
+        main(*parse_config(AttRun, GameConfig, argv=argv))
