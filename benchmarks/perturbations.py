@@ -1,0 +1,159 @@
+"""Utterances a second of word-level strategies on one core, against nlpaug and TextAttack.
+
+All ways edit the same utterances of the embedded corpus one by one, from text to text, the best of
+several rounds. nlpaug comes with the `bench` extra. TextAttack clashes with our dependencies: give
+it an environment of its own (`pip install torch textattack==0.3.11 nlpaug==1.1.11 'flair>=0.13'
+'transformers<5' 'gensim>=4.3'`) and name its Python in `DIALEVAL_TEXTATTACK_PYTHON`; what nlpaug
+can do there counts too. Synonyms and antonyms of both need NLTK's WordNet (`NLTK_DATA`), swap and
+deletion its stop words. A way that cannot run is left out by name.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+PYTHON = "DIALEVAL_TEXTATTACK_PYTHON"
+OURS = {
+    "swap": "random-swap",
+    "stop-word delete": "stopword-dropout",
+    "synonym": "data-paraphrase",
+    "antonym": "antonym",
+}
+Way = Callable[[str], object]
+Speeds = dict[str, dict[str, float | str]]
+"""Utterances a second, or why there are none, by way and strategy."""
+
+
+def main(utterances: int = 8_000, of_peers: int = 200, rounds: int = 3) -> dict[str, float]:
+    """Print utterances a second, and how many times as fast ours are."""
+    from rich.console import Console
+    from rich.table import Table
+
+    texts = _utterances(utterances)
+    ours = {name: _speed(way, texts, rounds) for name, way in _our_ways().items()}
+    found = {**_peers(texts[:of_peers]), **_elsewhere(texts[:of_peers])}
+    table = Table("strategy", "way", "utterances/s", "dialeval is so many times as fast")
+    ratios = {}
+    for name, speed in ours.items():
+        table.add_row(name, "dialeval", f"{speed:,.0f}", "1.0")
+        for peer, speeds in found.items():
+            theirs = speeds.get(name, "it has none")
+            if isinstance(theirs, str):
+                table.add_row(name, peer, f"left out: {theirs}", "")
+                continue
+            ratios[f"{name}, {peer}"] = speed / theirs
+            table.add_row(name, peer, f"{theirs:,.0f}", f"{speed / theirs:.1f}")
+        table.add_section()
+    Console().print(table)
+    return ratios
+
+
+def _utterances(most: int) -> list[str]:
+    """Turns of the embedded corpus that have words."""
+    from dialeval.dialogues import iterate, read
+
+    passages, _ = read("chitchat")
+    chosen = passages.select(range(0, len(passages), max(1, len(passages) // most)))
+    texts = (each.context[-1].text for each in iterate(chosen) if each.context)
+    return [text for text in texts if len(text.split()) > 3][:most]
+
+
+def _speed(way: Way, texts: Sequence[str], rounds: int) -> float:
+    """Utterances a second in the best round; what is loaded at the first call does not count."""
+    way(texts[0])
+    best = float("inf")
+    for _ in range(rounds):
+        start = time.process_time()  # of one core, whatever else the machine does
+        for text in texts:
+            way(text)
+        best = min(best, time.process_time() - start)
+    return len(texts) / best
+
+
+def _our_ways() -> dict[str, Way]:
+    from dialeval.perturbations import perturbation
+    from dialeval.perturbations.apply import rng_of
+
+    def way(name: str) -> Way:
+        strategy = perturbation(name)
+        return lambda text: strategy(text, rng_of(0, name, text, 0))
+
+    return {kind: way(name) for kind, name in OURS.items()}
+
+
+def _peers(texts: Sequence[str], rounds: int = 2) -> Speeds:
+    """Speeds of what is installed beside the Python that runs this."""
+    makers = {"nlpaug": _nlpaug, "TextAttack": _textattack}
+    found: Speeds = {}
+    for peer, make in makers.items():
+        try:
+            ways = make()
+        except ImportError as error:
+            missing = f"{error.name or error} is not installed (extra `bench`, or {PYTHON})"
+            found[peer] = dict.fromkeys(OURS, missing)
+            continue
+        found[peer] = {name: _tried(way, texts, rounds) for name, way in ways.items()}
+    return found
+
+
+def _tried(way: Callable[[], Way], texts: Sequence[str], rounds: int) -> float | str:
+    """The speed of a way that may lack its data."""
+    try:
+        return _speed(way(), texts, rounds)
+    except LookupError:  # NLTK's
+        return "NLTK's data is not there (NLTK_DATA)"
+    except Exception as error:  # a peer's own trouble must not end the run
+        return f"{type(error).__name__}: {error}"[:80]
+
+
+def _nlpaug() -> Mapping[str, Callable[[], Way]]:
+    import nlpaug.augmenter.word as naw
+
+    share = {"aug_p": 0.25}
+    return {
+        "swap": lambda: naw.RandomWordAug(action="swap", **share).augment,
+        "stop-word delete": lambda: naw.RandomWordAug(action="delete", **share).augment,
+        "synonym": lambda: naw.SynonymAug(aug_src="wordnet").augment,
+        "antonym": lambda: naw.AntonymAug().augment,
+    }
+
+
+def _textattack() -> Mapping[str, Callable[[], Way]]:
+    from textattack.augmentation import DeletionAugmenter, SwapAugmenter, WordNetAugmenter
+
+    share = {"pct_words_to_swap": 0.25, "transformations_per_example": 1}
+    return {
+        "swap": lambda: SwapAugmenter(**share).augment,
+        "stop-word delete": lambda: DeletionAugmenter(**share).augment,
+        "synonym": lambda: WordNetAugmenter(**share).augment,
+    }
+
+
+def _elsewhere(texts: Sequence[str]) -> Speeds:
+    """Speeds in the environment that was named for TextAttack, timed inside it."""
+    python = os.environ.get(PYTHON)
+    if not python:
+        return {}
+    with tempfile.TemporaryDirectory() as folder:
+        asked, told = Path(folder) / "texts.json", Path(folder) / "speeds.json"
+        asked.write_text(json.dumps(list(texts)), encoding="utf-8")
+        subprocess.run([python, __file__, "--peers", str(asked), str(told)], check=True)
+        found = json.loads(told.read_text(encoding="utf-8"))
+    return {
+        peer: speeds
+        for peer, speeds in found.items()
+        if any(isinstance(speed, float) for speed in speeds.values())
+    }
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--peers"]:
+        speeds = _peers(json.loads(Path(sys.argv[2]).read_text(encoding="utf-8")))
+        Path(sys.argv[3]).write_text(json.dumps(speeds), encoding="utf-8")
+    else:
+        main()

@@ -1,0 +1,23 @@
+"""Room 2. Edits of a context, seeded, each tagged should-change or should-not-change."""
+
+from dialeval.perturbations.apply import PERTURBATION, Perturbed, edit_log, perturb
+from dialeval.perturbations.base import Edit, Kind, Perturbation, replay
+from dialeval.perturbations.compose import Composed, Restricted, Thinned
+from dialeval.perturbations.registry import available, perturbation, perturbations
+
+__all__ = [
+    "PERTURBATION",
+    "Composed",
+    "Edit",
+    "Kind",
+    "Perturbation",
+    "Perturbed",
+    "Restricted",
+    "Thinned",
+    "available",
+    "edit_log",
+    "perturb",
+    "perturbation",
+    "perturbations",
+    "replay",
+]

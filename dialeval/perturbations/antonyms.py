@@ -1,0 +1,166 @@
+"""Antonym: the first verb, adjective or adverb that has an antonym becomes it."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from random import Random
+from typing import ClassVar
+
+from dialeval.perturbations.base import Edit, Perturbation
+from dialeval.perturbations.clauses import Line, read_line
+from dialeval.perturbations.inflection import article, base_form, inflect, with_case_of
+from dialeval.perturbations.lexicon import antonyms, everyday_words
+from dialeval.perturbations.word_classes import BE, DO, HAVE, split_contraction
+
+_PART_OF = {"VB": "verb", "JJ": "adj", "RB": "adv", "NN": "noun"}
+_PARTICLES = frozenset(
+    [
+        "up",
+        "down",
+        "in",
+        "out",
+        "on",
+        "off",
+        "away",
+        "over",
+        "back",
+        "along",
+        "through",
+        "around",
+        "by",
+    ]
+)
+_NOUNS = ("NN", "NNS", "NNP")
+_PRONOUNS = frozenset(
+    ["i", "you", "he", "she", "it", "we", "they", "that", "the", "there", "not", "so"]
+)
+# Words that cannot follow an antonym although they follow the word it replaces.
+_UNFIT = {
+    "dislike": {"to"}, "finish": {"to"}, "stop": {"to"}, "enjoy": {"to"}, "doubt": {"in"},
+    "succeed": {"to"}, "pass": {"to"}, "disappear": {"to"}, "vanish": {"to"}, "disagree": {"to"},
+    "rise": {"asleep", "in", "ill", "for"}, "similar": {"from", "than"}, "bored": {"in"},
+    "sit": {"it", "the", "this", "that", "for", "him", "her"}, "distant": {"to"}, "rested": {"of"},
+    "fail": {"me", "him", "us", "it", "by", "on", "along"}, "trivial": {"about"},
+    "worsen": {"the", "it", "your", "my"}, "content": {"of"}, "unknown": {"for"},
+    "end": {"to"}, "depart": {"here", "there", "in", "home"}, "save": {"to"},
+    "spend": {"me", "you", "him", "her", "us", "them", "it", "the"},
+    "overlook": {".", ",", "that"}, "hinder": {"out", "with", "yourself"},
+    "unafraid": _PRONOUNS, "unsure": _PRONOUNS,
+}  # fmt: skip
+# Set phrases, whose words have no antonyms; `sure` has one only behind a form of be.
+_FORMULAS = re.compile(
+    r"(?<!\S)(?:good (?:morning|afternoon|evening|night|day|bye|luck|heavens|god|grief|lord)"
+    r"|happy (?:birthday|new year|christmas|holidays|anniversary)|all right|as (?:\w+ ){1,4}as"
+    r"|as possible|never mind|nice to meet|glad to meet|long time no see|so long|get together"
+    r"|get(?:ting)? married|got married|not always|believe it or not"
+    r"|(?:do|does|did|doing) (?:\w+ )?good"
+    r"|a good (?:deal|many)|old enough|years? old|(?:no|any) longer|no better|dear|please|well"
+    r"|how \w+|had better|\w+'d better|better off|right \?|later|sooner or later|early bird"
+    r"|high school|hot dogs?|fast food|new year|new york|first class|see you later"
+    r"|(?<!'m )(?<!'re )(?<!'s )(?<!not )(?<!am )(?<!are )(?<!is )(?<!was )sure)(?= )"
+)
+
+
+@dataclass(frozen=True)
+class Antonym(Perturbation):
+    """Replace the first verb, adjective or adverb that has an antonym (Niu & Bansal, 2018).
+
+    Args:
+        lexicon (`str`, *optional*):
+            A file with two words a line, a folder of WordNet's database files, or `wordnet` for
+            NLTK's corpus; by default our own everyday antonyms.
+        prefer_everyday (`bool`, *optional*, defaults to `True`):
+            Among several antonyms draw only from those that are everyday words, if there are any.
+        any_part (`bool`, *optional*, defaults to `False`):
+            Nouns too, as the released code does.
+        restore_inflection (`bool`, *optional*, defaults to `True`):
+            Give the antonym the form of the word it replaces, and mend `a` and `an` before it.
+        tagger (`str`, *optional*, defaults to `"auto"`):
+            Who tells the parts of speech: `spacy`, `light`, or the first that is installed.
+
+    Example:
+        >>> Antonym()("He hired an honest man.")
+        'He fired an honest man.'
+    """
+
+    lexicon: str | None = None
+    prefer_everyday: bool = True
+    any_part: bool = False
+    restore_inflection: bool = True
+    tagger: str = "auto"
+
+    name: ClassVar[str] = "antonym"
+    kind: ClassVar = "should_change"
+    presets: ClassVar = {"released": {"any_part": True, "restore_inflection": False}}
+
+    def edits(self, text: str, rng: Random) -> list[Edit]:
+        """The replacement of the first word that has an antonym; empty if none has."""
+        line = read_line(text, self.tagger)
+        for at in self._places(line):
+            choices = self._choices(line, at)
+            if choices:
+                return [self._replace(line, at, *rng.choice(choices))]
+        return []
+
+    def _places(self, line: Line) -> Iterator[int]:
+        """Words that may be replaced."""
+        skipped = set() if self.any_part else line.places_of(_FORMULAS)
+        for at, word in enumerate(line.words):
+            helps = word.form in BE or word.form in HAVE or word.form in DO
+            if helps or at in skipped or not word.form.isalpha():
+                continue
+            if self.any_part or (word.tag[:2] in ("VB", "JJ", "RB") and _can_change(line, at)):
+                yield at
+
+    def _choices(self, line: Line, at: int) -> list[tuple[str, int]]:
+        """Antonyms of a word in base form, each with the number of words that it replaces."""
+        word, part = line[at], _PART_OF.get(line[at].tag[:2], "any")
+        base = base_form(word.form, part) if part != "any" else word.form
+        if part == "verb" and not self.any_part and line[at + 1].form in _PARTICLES:
+            phrasal = self._listed(f"{base} {line[at + 1].form}", part)
+            return [(antonym, 2) for antonym in phrasal]
+        found = dict.fromkeys((*self._listed(base, part), *self._listed(word.form, part)))
+        found = [antonym for antonym in found if antonym not in (base, word.form)]
+        if not self.any_part:
+            following = split_contraction(line[at + 1].form)[0]
+            found = [antonym for antonym in found if following not in _UNFIT.get(antonym, ())]
+        everyday = [antonym for antonym in found if antonym in everyday_words()]
+        chosen = everyday if everyday and self.prefer_everyday else found
+        return [(antonym, 1) for antonym in chosen]
+
+    def _listed(self, word: str, part: str) -> tuple[str, ...]:
+        parts = antonyms(self.lexicon).get(word, {})
+        if self.any_part:
+            return tuple(antonym for listed in parts.values() for antonym in listed)
+        return (*parts.get(part, ()), *parts.get("any", ()))
+
+    def _replace(self, line: Line, at: int, antonym: str, width: int) -> Edit:
+        """The edit, with the article before the word if that has to change too."""
+        word, before = line[at], line[at - 1]
+        if not self.restore_inflection:
+            return line.span(at, at, with_case_of(antonym, word.text))
+        part = _PART_OF.get(word.tag[:2])
+        if part and " " not in antonym:
+            antonym = base_form(antonym, part)
+        new = with_case_of(inflect(antonym, word.tag), word.text)
+        if before.form in ("a", "an") and before.form != article(new):
+            return line.span(at - 1, at, f"{with_case_of(article(new), before.text)} {new}")
+        return line.span(at, at + width - 1, new)
+
+
+def _can_change(line: Line, at: int) -> bool:
+    """Whether a word stands where a word of its tag can be replaced by another."""
+    word, following = line[at], line[at + 1]
+    if word.tag[:2] == "VB":
+        bare = following.tag == "PRP" and line[at + 2].tag == "VB"  # "help me find"
+        return not bare and not (word.tag == "VBG" and line[at - 1].tag in ("DT", "PRP$", "JJ"))
+    if word.tag[:2] == "RB":
+        return True
+    if following.tag == "NNP" and word.text[:1].isupper():
+        return False  # part of a name: "New Zealand"
+    start = at
+    while line[start - 1].tag[:2] in ("RB", "JJ"):
+        start -= 1
+    before, clitic = line[start - 1].tag, split_contraction(line[start - 1].form)[1]
+    nominal = following.tag in _NOUNS or following.tag[:2] in ("JJ", "VB", "CD")
+    return nominal or bool(clitic) or before not in ("DT", "PRP$", "IN", "CD", "POS")

@@ -1,0 +1,160 @@
+"""Contractions written out, and what can be contracted drawn together (beyond the paper)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Literal
+
+from dialeval.dialogues.sources import BadInput
+from dialeval.perturbations.base import Edit, Perturbation
+from dialeval.perturbations.inflection import with_case_of
+from dialeval.perturbations.tagging import Word, tagged
+from dialeval.perturbations.tokens import word_set
+
+_AUXILIARIES = word_set("do does did is are was were have has had could would should must need")
+_NOT = {
+    "can't": "can",
+    "won't": "will",
+    "shan't": "shall",
+    **{f"{word}n't": word for word in sorted(_AUXILIARIES)},
+}
+_CLITICS = {"'m": "am", "'re": "are", "'ve": "have", "'ll": "will"}
+_SUBJECTS = word_set("i you he she it we they there this that these those")
+_PERSONS = word_set("i you he she it we they")
+# Behind these a verb may stand at the end of its clause, where it is not contracted:
+# "what it is", "older than I am".
+_LEADS = word_set(
+    "what who whom whose which where when why how than as whatever whoever so wherever whether if"
+)
+_HOSTS_OF_S = word_set("it he she that there here what where who how")
+_HAS_BEFORE = word_set("been got had gone become done grown happened changed started taken")
+_SHORT = {"am": "'m", "is": "'s", "are": "'re", "will": "'ll", "have": "'ve", "has": "'s"}
+_PERSON_OF = {
+    "am": frozenset(("i",)), "is": word_set("he she it that there"),
+    "are": word_set("you we they"), "will": _PERSONS,
+    "have": word_set("i you we they"), "has": word_set("he she it"),
+}  # fmt: skip
+_FOLLOWS = ("VB", "RB", "DT", "PRP$", "JJ", "NN", "IN", "TO", "CD")
+
+
+@dataclass(frozen=True)
+class ContractionToggle(Perturbation):
+    """Write contractions out (`don't`, `do not`), and contract what can be (`I am`, `I'm`).
+
+    Args:
+        direction (`str`, *optional*, defaults to `"both"`):
+            `expand`, `contract` or `both`.
+        tagger (`str`, *optional*, defaults to `"auto"`):
+            Who tells `he's gone` from `he's nice`: `spacy`, `light`, or the first installed.
+
+    Example:
+        >>> ContractionToggle()("I don't know. I am lost.")
+        "I do not know. I'm lost."
+    """
+
+    name = "contraction-toggle"
+    kind = "should_not_change"
+
+    direction: Literal["both", "expand", "contract"] = "both"
+    tagger: str = "auto"
+
+    def __post_init__(self):
+        choices = ("both", "expand", "contract")
+        if self.direction not in choices:
+            raise BadInput(
+                f"Unknown direction {self.direction!r}.", remedy=f"Say {', '.join(choices)}."
+            )
+
+    def edits(self, text: str, rng: Random) -> Sequence[Edit]:
+        words = tagged(text, self.tagger)
+        edits, at = [], 0
+        while at < len(words):
+            taken, after = self._toggled(text, words, at)
+            if after is not None:
+                start, end = words[at].start, words[at + taken - 1].end
+                edits.append(Edit(start, text[start:end], after))
+            at += taken
+        return edits
+
+    def _toggled(self, text: str, words: Sequence[Word], at: int) -> tuple[int, str | None]:
+        """How many words from a place on are replaced, and by what."""
+        found = None
+        short = "'" in words[at].form and words[at].text.lower() != "cannot"
+        if short and self.direction != "contract":
+            found = _expanded(words, at)
+        elif not short and self.direction != "expand":
+            found = _contracted(text, words, at)
+        return found or (1, None)
+
+
+def _expanded(words: Sequence[Word], at: int) -> tuple[int, str] | None:
+    form, text = words[at].form, words[at].text
+    if form == "let's":
+        return 1, with_case_of("let us", text[:1])
+    if form in _NOT:
+        return _without_not(words, at)
+    host, mark, clitic = form.rpartition("'")
+    if mark + clitic in _CLITICS and host in _SUBJECTS and _next(words, at).tag[:1].isalpha():
+        return 1, f"{text[: len(host)]} {_CLITICS[mark + clitic]}"
+    if clitic == "s" and host in _HOSTS_OF_S and _next(words, at).tag[:1].isalpha():
+        return 1, f"{text[: len(host)]} {_is_or_has(_next(words, at))}"
+    return None
+
+
+def _without_not(words: Sequence[Word], at: int) -> tuple[int, str] | None:
+    """`don't` as `do not`, and `don't you` as `do you not`."""
+    form, after = words[at].form, _next(words, at)
+    host = with_case_of(_NOT[form], words[at].text[:1])
+    if after.form in _PERSONS | {"there"}:
+        return 2, f"{host} {after.text} not"
+    opens = at == 0 or not words[at - 1].tag[:1].isalpha() or words[at - 1].form in _LEADS
+    if opens and (form != "don't" or (at and words[at - 1].form in _LEADS)):
+        return None  # a question about a noun: "Isn't John here?"
+    return 1, "cannot" if host == "can" else f"{host} not"
+
+
+def _is_or_has(after: Word) -> str:
+    return "has" if after.form in _HAS_BEFORE else "is"
+
+
+def _contracted(text: str, words: Sequence[Word], at: int) -> tuple[int, str] | None:
+    """`do not` as `don't`, `I am` as `I'm`; never at the end of a clause."""
+    first, after = words[at], _next(words, at)
+    if first.text.lower() == "cannot":
+        return 1, with_case_of("can't", first.text[:1])
+    if not after.text or text[first.end : after.start] != " ":
+        return None
+    third = _next(words, at + 1)
+    if after.text.lower() == "not" and first.form in _NOT.values():
+        short = next(form for form, host in _NOT.items() if host == first.form)
+        return (2, with_case_of(short, first.text[:1])) if third.tag[:1].isalpha() else None
+    if first.form not in _PERSON_OF.get(after.text.lower(), ()) or _is_led(words, at):
+        return None
+    if not third.tag.startswith(_FOLLOWS) or not _may_shorten(after, third):
+        return None
+    return 2, first.text + _SHORT[after.form]
+
+
+def _may_shorten(verb: Word, after: Word) -> bool:
+    """`have` only before a participle: "I've a car" is odd; "I am not" becomes "I'm not"."""
+    if verb.form in ("have", "has"):
+        return after.tag == "VBN" or after.form in ("been", "got")
+    return verb.tag[:1] in "VM"
+
+
+def _is_led(words: Sequence[Word], at: int) -> bool:
+    """Whether a clause may end behind the verb, because of a word such as `what` or `than`."""
+    before = [word.form for word in words[max(0, at - 3) : at]]
+    return any(word in _LEADS for word in before) or _inverted(words, at)
+
+
+def _inverted(words: Sequence[Word], at: int) -> bool:
+    """Whether an auxiliary stands right before the subject, so that the verb is the next one's."""
+    return at > 0 and words[at - 1].form in _AUXILIARIES | {"am", "will", "can"}
+
+
+_NOTHING = Word("", 0, 0, "", "")
+
+
+def _next(words: Sequence[Word], at: int) -> Word:
+    return words[at + 1] if at + 1 < len(words) else _NOTHING

@@ -1,0 +1,231 @@
+"""Random Inputs, Random Inputs with Kept Entities, Confusing Entity (Niu & Bansal, 2018)."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from random import Random
+from typing import ClassVar, NamedTuple
+
+from dialeval.dialogues.sources import BadInput
+from dialeval.perturbations.base import Edit, Perturbation
+from dialeval.perturbations.inflection import base_form, with_case_of
+from dialeval.perturbations.lexicon import Entities, entities, stop_words, vocabulary, word_tags
+from dialeval.perturbations.tokens import Token, words
+
+Lexicon = str | Mapping[str, Sequence[str]] | None
+_SMALL = frozenset(["of", "at", "the", "and", "in", "for", "on", "de"])
+
+
+@dataclass(frozen=True)
+class RandomInputs(Perturbation):
+    """Replace every word by a random one.
+
+    Args:
+        vocabulary (`str`, *optional*):
+            A file of words to draw from; by default a thousand frequent English words.
+
+    Example:
+        >>> text = "Do you know Alice?"
+        >>> len(RandomInputs()(text).split()) == len(text.split())
+        True
+    """
+
+    vocabulary: str | None = None
+
+    name: ClassVar[str] = "random-inputs"
+    kind: ClassVar = "should_change"
+
+    def edits(self, text: str, rng: Random) -> list[Edit]:
+        """A replacement for every word."""
+        drawn = vocabulary(self.vocabulary)
+        return _random_words(words(text), drawn, rng)
+
+
+@dataclass(frozen=True)
+class RandomInputsKeptEntities(Perturbation):
+    """Replace every word by a random one, but keep the entities.
+
+    Args:
+        lexicon (`str` or `Mapping[str, Sequence[str]]`):
+            A file with one entity a line, or tab-separated entity, surface form and type; or
+            entities by type.
+        vocabulary (`str`, *optional*):
+            A file of words to draw from; by default a thousand frequent English words.
+
+    Example:
+        >>> perturbed = RandomInputsKeptEntities({"name": ["alice"]})("Do you know Alice?")
+        >>> perturbed.endswith(" Alice?"), perturbed.startswith("Do you know")
+        (True, False)
+    """
+
+    lexicon: Lexicon
+    vocabulary: str | None = None
+
+    name: ClassVar[str] = "random-inputs-kept-entities"
+    kind: ClassVar = "should_change"
+
+    def __post_init__(self):
+        _table(self.lexicon)
+
+    def edits(self, text: str, rng: Random) -> list[Edit]:
+        """A replacement for every word outside the entities."""
+        drawn = vocabulary(self.vocabulary)
+        kept = [(mention.start, mention.end) for mention in _mentions(text, self.lexicon)]
+        outside = (
+            token
+            for token in words(text)
+            if not any(start <= token.start < end for start, end in kept)
+        )
+        return _random_words(outside, drawn, rng)
+
+
+@dataclass(frozen=True)
+class ConfusingEntity(Perturbation):
+    """Replace every entity by another one of its type.
+
+    The paper draws from the other agent's knowledge base; text alone has none, so the lexicon
+    stands in for it, without the entities that the utterance names.
+
+    Args:
+        lexicon (`str` or `Mapping[str, Sequence[str]]`):
+            A file with one entity a line, or tab-separated entity, surface form and type; or
+            entities by type.
+
+    Example:
+        >>> ConfusingEntity({"name": ["Alice", "Bob"]})("Do you know Alice?")
+        'Do you know Bob?'
+    """
+
+    lexicon: Lexicon
+
+    name: ClassVar[str] = "confusing-entity"
+    kind: ClassVar = "should_change"
+
+    def __post_init__(self):
+        _table(self.lexicon)
+
+    def edits(self, text: str, rng: Random) -> list[Edit]:
+        """A replacement for every entity that has another of its type."""
+        found = list(_mentions(text, self.lexicon))
+        table = _table(self.lexicon).known
+        named = {entity for mention in found for entity in table.meanings[mention.form]}
+        edits = []
+        for mention in found:
+            other = _draw(table.members[mention.kind], named, rng)
+            if other is not None:
+                before = text[mention.start : mention.end]
+                edits.append(Edit(mention.start, before, _cased(other, before)))
+        return edits
+
+
+class _Mention(NamedTuple):
+    start: int
+    end: int
+    form: str
+    kind: str
+
+
+class _Table(NamedTuple):
+    """Entities, their surface forms by words, and how long those are by first word."""
+
+    known: Entities
+    forms: Mapping[tuple[str, ...], str]
+    lengths: Mapping[str, Sequence[int]]  # the longest first
+
+
+def _table(lexicon: Lexicon) -> _Table:
+    if lexicon is None:
+        raise BadInput(
+            "this strategy needs to know the entities.",
+            remedy="Pass `--lexicon entities=PATH`: a file with one entity a line, or entity, "
+            "surface form and type with tabs between them.",
+        )
+    if isinstance(lexicon, Mapping):
+        return _table_of_mapping(tuple((kind, tuple(names)) for kind, names in lexicon.items()))
+    return _table_of_file(str(lexicon))
+
+
+@lru_cache(maxsize=8)
+def _table_of_file(path: str) -> _Table:
+    return _index(entities(path))
+
+
+@lru_cache(maxsize=8)
+def _table_of_mapping(items: tuple[tuple[str, tuple[str, ...]], ...]) -> _Table:
+    types: dict[str, tuple[str, ...]] = {}
+    for kind, members in items:
+        types |= {member.lower(): (*types.get(member.lower(), ()), kind) for member in members}
+    return _index(Entities(types, dict(items), {form: frozenset([form]) for form in types}))
+
+
+def _index(known: Entities) -> _Table:
+    """The table of entities; everyday words that only abbreviate an entity name nothing."""
+    own = {member.lower() for members in known.members.values() for member in members}
+    forms: dict[tuple[str, ...], str] = {}
+    lengths: dict[str, set[int]] = {}
+    for form in known.types:
+        key = tuple(token.word for token in words(form))
+        if not key or key in forms or (form not in own and _is_everyday(key)):
+            continue
+        forms[key] = form
+        lengths.setdefault(key[0], set()).add(len(key))
+    ordered = {first: sorted(found, reverse=True) for first, found in lengths.items()}
+    return _Table(known, forms, ordered)
+
+
+def _is_everyday(key: tuple[str, ...]) -> bool:
+    """Whether a form is a frequent word, or frequent words with a stop word: `at the`, `work`."""
+    known = word_tags()
+    if len(key) > 1 and not any(word in stop_words() for word in key):
+        return False
+    return all(word in known or base_form(word, "verb") in known for word in key)
+
+
+def _mentions(text: str, lexicon: Lexicon) -> Iterator[_Mention]:
+    """Entities in a text, longest match first, without overlaps."""
+    table, found = _table(lexicon), words(text)
+    written = [token.word for token in found]
+    at = 0
+    while at < len(found):
+        keys = (tuple(written[at : at + size]) for size in table.lengths.get(written[at], ()))
+        key = next((key for key in keys if key in table.forms), None)
+        if key is None:
+            at += 1
+            continue
+        form = table.forms[key]
+        start, end = found[at].start, found[at + len(key) - 1].end
+        yield _Mention(start, end, form, table.known.types[form][0])
+        at += len(key)
+
+
+def _draw(others: Sequence[str], named: set[str], rng: Random) -> str | None:
+    """An entity that the utterance does not name; None if it names them all."""
+    for _ in range(8):  # nearly always the first: types have many members
+        other = rng.choice(others)
+        if other.lower() not in named:
+            return other
+    left = [entity for entity in others if entity.lower() not in named]
+    return rng.choice(left) if left else None
+
+
+def _cased(entity: str, mention: str) -> str:
+    """The entity with capitals if the mention has them; as it is listed if that has its own."""
+    if not mention[:1].isupper():
+        return entity.lower() if mention.islower() else entity
+    if entity != entity.lower():
+        return entity
+    capitals = (word if word in _SMALL else word[:1].upper() + word[1:] for word in entity.split())
+    capitalised = " ".join(capitals)
+    return capitalised[:1].upper() + capitalised[1:]
+
+
+def _random_words(found: Iterable[Token], drawn: Sequence[str], rng: Random) -> list[Edit]:
+    """A replacement of each word by another, in its case."""
+    edits = []
+    for token in found:
+        chosen = rng.choice(drawn)
+        if chosen == token.word:
+            chosen = drawn[drawn.index(chosen) - 1]
+        if chosen != token.word:
+            edits.append(Edit(token.start, token.text, with_case_of(chosen, token.text)))
+    return edits

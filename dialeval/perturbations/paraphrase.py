@@ -1,0 +1,164 @@
+"""Words and phrases replaced by others that mean the same."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import ClassVar
+
+from dialeval.dialogues.sources import BadInput
+from dialeval.perturbations.base import Edit, Perturbation
+from dialeval.perturbations.compose import check_rate
+from dialeval.perturbations.forms import same_form
+from dialeval.perturbations.inflection import article, base_form, inflect
+from dialeval.perturbations.synonyms import Phrases, phrases, wordnet
+from dialeval.perturbations.tagging import tags
+from dialeval.perturbations.tokens import Token, tokens, word_set
+
+_PARTS = {"NN": "noun", "VB": "verb", "JJ": "adj", "RB": "adv"}
+_LIGHT = word_set(
+    "be have do get go make take let can will would could should may might must shall need not "
+    "n't so very too just well there here then now please"
+)
+Match = tuple[int, int, tuple[str, ...]]
+"""First token, token after the last, and what may stand in their place."""
+
+
+@dataclass(frozen=True)
+class DataParaphrase(Perturbation):
+    """Replace words and phrases by their paraphrases (Niu & Bansal, 2018, sec. 3.1).
+
+    From left to right the longest phrase first, without overlaps, by a uniform choice. The case of
+    the first letter stays, and `a` becomes `an` where the new word asks for it.
+
+    Args:
+        lexicon (`str`, *optional*):
+            PPDB 2.0 in its own format (the paper's is its small version), a file of two words or
+            phrases a line, a WNdb folder, or `wordnet` for NLTK's copy. By default a small table
+            of our own.
+        relations (`tuple[str, ...]`, *optional*, defaults to `("Equivalence",)`):
+            Which of PPDB's relations count.
+        rate (`float`, *optional*, defaults to 1.0):
+            Chance that a phrase that has a paraphrase is replaced.
+        agree (`bool`, *optional*, defaults to `True`):
+            Leave out what is of another form than the word it would replace (`hidden`, `hides`);
+            the paper and its code take that as well.
+        senses (`int`, *optional*, defaults to 1):
+            How many of a word's senses in WordNet count.
+
+    Example:
+        >>> DataParaphrase()("She bought a bike.")
+        'She purchased a bicycle.'
+    """
+
+    name = "data-paraphrase"
+    kind = "should_not_change"
+    presets: ClassVar = {"released": {"agree": False}}
+
+    lexicon: str | None = None
+    relations: tuple[str, ...] = ("Equivalence",)
+    rate: float = 1.0
+    agree: bool = True
+    senses: int = 1
+
+    def __post_init__(self):
+        check_rate(self.rate)
+        if self.senses < 1:
+            raise BadInput(f"`senses` must be 1 or more, but got {self.senses}.")
+        object.__setattr__(self, "relations", tuple(self.relations))
+
+    def edits(self, text: str, rng: Random) -> Sequence[Edit]:
+        found = tokens(text)
+        edits, done = [], 0
+        for start, end, choices in self._matches(found):
+            if choices and (self.rate == 1.0 or rng.random() < self.rate):
+                new = choices[int(rng.random() * len(choices))]
+                edits.append(_replacement(text, found, start, end, new, start > done))
+                done = end
+        return edits
+
+    def _matches(self, found: Sequence[Token]) -> Iterator[Match]:
+        where = self.lexicon
+        if where is not None and (where == "wordnet" or Path(where).is_dir()):
+            return _word_matches(found, where, self.senses)
+        matches = _phrase_matches(found, phrases(where, self.relations))
+        if where is None or not self.agree:
+            return matches
+        return (
+            (start, end, _agreeing(" ".join(token.word for token in found[start:end]), choices))
+            for start, end, choices in matches
+        )
+
+
+def _agreeing(before: str, choices: Sequence[str]) -> tuple[str, ...]:
+    return tuple(new for new in choices if same_form(before, new))
+
+
+def _phrase_matches(found: Sequence[Token], table: Phrases) -> Iterator[Match]:
+    """The longest phrase at each place, from left to right."""
+    choices, lengths = table
+    words = [token.word if token[3] == "word" else "" for token in found]
+    at = 0
+    while at < len(words):
+        taken = 1
+        for length in range(lengths.get(words[at], 0), 0, -1):
+            new = choices.get(" ".join(words[at : at + length]))
+            if new is not None:
+                yield at, min(at + length, len(words)), new
+                taken = length
+                break
+        at += taken
+
+
+def _word_matches(found: Sequence[Token], where: str, senses: int) -> Iterator[Match]:
+    """Single words with their synonyms in the same form; words of little meaning are left alone."""
+    known = wordnet(where, senses)
+    for at, (token, tag) in enumerate(zip(found, tags([t.text for t in found]), strict=True)):
+        part = _PARTS.get(tag[:2])
+        if not token.is_word or part is None or tag.startswith("NNP"):
+            continue
+        base = base_form(token.word, part)
+        if base not in _LIGHT:
+            synonyms = known.synonyms(base, part)
+            yield at, at + 1, tuple(_inflected(each, tag) for each in synonyms)
+
+
+def _inflected(phrase: str, tag: str) -> str:
+    """A synonym in the form of a tag: nouns change at the end, verbs at the beginning."""
+    rest, space, last = phrase.rpartition(" ")
+    return rest + space + inflect(last, tag) if tag == "NNS" else inflect(phrase, tag)
+
+
+def _replacement(
+    text: str, found: Sequence[Token], start: int, end: int, new: str, free: bool
+) -> Edit:
+    """An edit of the tokens from `start` to `end`.
+
+    The article before them goes along where it has to change, and where it is still `free`.
+    """
+    first = found[start]
+    before = text[first.start : found[end - 1].end]
+    new = _cased(new, before, opens=start == 0 or found[start - 1].text[-1] in ".!?")
+    place = first.start
+    if free and found[start - 1].word in ("a", "an"):
+        old = found[start - 1]
+        if article(before) == old.word != article(new):
+            place = old.start
+            before = text[place : found[end - 1].end]
+            fitting = old.text[0] + article(new)[1:]
+            new = fitting + text[old.end : first.start] + new
+    return Edit(place, before, new)
+
+
+def _cased(new: str, before: str, opens: bool) -> str:
+    """The new words with the case of the old: capitals that only open a sentence open it again."""
+    if len(before) > 3 and before.isupper():
+        return new.upper()
+    if before[0].isupper() and (opens or not (before[:2].isupper() or _is_pronoun(before))):
+        return new[0].upper() + new[1:]
+    return new
+
+
+def _is_pronoun(before: str) -> bool:
+    """Whether a phrase has its capital from `I`, wherever it stands."""
+    return before == "I" or before.startswith(("I ", "I'", "I’"))

@@ -1,0 +1,187 @@
+"""How people type: slips of the finger, careless case and punctuation (beyond the paper)."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from random import Random
+
+from dialeval.dialogues.sources import BadInput
+from dialeval.perturbations.base import Edit, Perturbation
+from dialeval.perturbations.forms import is_known
+from dialeval.perturbations.lexicon import word_tags
+from dialeval.perturbations.tokens import Token, tokens
+
+_ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+_LATIN = re.compile(r"[A-Za-z\u00c0-\u024f][a-z\u00df-\u024f]{3,}")
+
+
+@dataclass(frozen=True)
+class KeyboardTypos(Perturbation):
+    """Mistype words of Latin letters: a key beside, a letter left out, doubled, or exchanged.
+
+    First letters, short words, names and acronyms stay, and no typo makes another English word.
+
+    Args:
+        words_per_typo (`int`, *optional*, defaults to 6):
+            At most one typo for so many words, but one where there is a word for it.
+
+    Example:
+        >>> KeyboardTypos()("That sounds interesting.")
+        'That soudns interesting.'
+    """
+
+    name = "keyboard-typos"
+    kind = "should_not_change"
+    languages = None
+
+    words_per_typo: int = 6
+
+    def __post_init__(self):
+        if self.words_per_typo < 1:
+            raise BadInput(f"`words_per_typo` must be 1 or more, but got {self.words_per_typo}.")
+
+    def edits(self, text: str, rng: Random) -> Sequence[Edit]:
+        found = tokens(text)
+        words = [at for at, token in enumerate(found) if _can_be_mistyped(found, at, token)]
+        total = sum(token[3] == "word" for token in found)
+        most = min(len(words), max(1, total // self.words_per_typo))
+        chosen = (found[at] for at in sorted(rng.sample(words, most)))
+        drawn = ((token, _typo(token.text, rng)) for token in chosen)
+        return [Edit(token.start, token.text, typo) for token, typo in drawn if typo]
+
+
+def _can_be_mistyped(found: Sequence[Token], at: int, token: Token) -> bool:
+    if token[3] != "word" or not _LATIN.fullmatch(token.text):
+        return False
+    return token.text[0].islower() or (_opens(found, at) and token.word in word_tags())
+
+
+def _opens(found: Sequence[Token], at: int) -> bool:
+    """Whether a token is the first of a sentence."""
+    return at == 0 or found[at - 1].text[-1] in ".!?\"'“"
+
+
+@lru_cache
+def _neighbours() -> dict[str, str]:
+    """The letters beside each letter of an English keyboard, in its row and in the next ones."""
+    places = {
+        letter: (x + 0.5 * y, y) for y, row in enumerate(_ROWS) for x, letter in enumerate(row)
+    }
+    return {
+        letter: "".join(
+            other
+            for other, (u, v) in places.items()
+            if other != letter and abs(u - x) <= 1 and abs(v - y) <= 1
+        )
+        for letter, (x, y) in places.items()
+    }
+
+
+def _typo(word: str, rng: Random, tries: int = 5) -> str | None:
+    """The word with one slip behind its first letter; None where every try made another word."""
+    for _ in range(tries):
+        slip = _SLIPS[int(rng.random() * len(_SLIPS))]
+        made = slip(word, 1 + int(rng.random() * (len(word) - 1)), rng)
+        if made != word and not is_known(made.lower()):
+            return made
+    return None
+
+
+def _beside(word: str, at: int, rng: Random) -> str:
+    keys = _neighbours().get(word[at])
+    return word[:at] + keys[int(rng.random() * len(keys))] + word[at + 1 :] if keys else word
+
+
+def _left_out(word: str, at: int, rng: Random) -> str:
+    return word[:at] + word[at + 1 :]
+
+
+def _doubled(word: str, at: int, rng: Random) -> str:
+    return word[:at] + word[at] + word[at:]
+
+
+def _exchanged(word: str, at: int, rng: Random) -> str:
+    if at + 1 == len(word):
+        at -= 1
+    return word if at == 0 else word[:at] + word[at + 1] + word[at] + word[at + 2 :]
+
+
+_SLIPS: tuple[Callable[[str, int, Random], str], ...] = (_beside, _left_out, _doubled, _exchanged)
+
+
+@dataclass(frozen=True)
+class CasingAndPunctuation(Perturbation):
+    """Write an utterance in one of several careless ways that leave its words alone.
+
+    Args:
+        ways (`tuple[str, ...]`, *optional*):
+            What is drawn from, among the ways that change the utterance: `lower` (no capitals,
+            but in acronyms), `upper` (all capitals), `drop` (no full stops and commas), `double`
+            (the last mark several times). Question marks are never dropped.
+
+    Example:
+        >>> CasingAndPunctuation(("drop",))("Well, I like it.")
+        'Well I like it'
+    """
+
+    name = "casing-and-punctuation"
+    kind = "should_not_change"
+    languages = None
+
+    ways: tuple[str, ...] = ("lower", "upper", "drop", "double")
+
+    def __post_init__(self):
+        object.__setattr__(self, "ways", tuple(self.ways))
+        strange = [way for way in self.ways if way not in _WAYS]
+        if strange or not self.ways:
+            raise BadInput(f"Unknown ways {strange}.", remedy=f"Choose from {', '.join(_WAYS)}.")
+
+    def edits(self, text: str, rng: Random) -> Sequence[Edit]:
+        found = tokens(text)
+        for way in rng.sample(self.ways, len(self.ways)):
+            edits = _WAYS[way](text, found)
+            if edits:
+                return edits
+        return []
+
+
+def _recased(found: Sequence[Token], case: Callable[[str], str]) -> list[Edit]:
+    words = ((token, case(token.text)) for token in found if token.shape == "word")
+    return [Edit(token.start, token.text, new) for token, new in words if new != token.text]
+
+
+def _lower(text: str, found: Sequence[Token]) -> list[Edit]:
+    def case(word: str) -> str:
+        return word if len(word) > 1 and word.isupper() else word.lower()
+
+    return _recased(found, case)
+
+
+def _upper(text: str, found: Sequence[Token]) -> list[Edit]:
+    return _recased(found, str.upper)
+
+
+def _drop(text: str, found: Sequence[Token]) -> list[Edit]:
+    """Full stops and commas taken out, each with the blank before it; a text keeps its words."""
+    edits = []
+    for token in found if any(token.shape == "word" for token in found) else ():
+        if token.text in (".", ",", "。", "，", "、") and _ends_a_word(text, token):
+            start = token.start - (token.start > 0 and text[token.start - 1] == " ")
+            edits.append(Edit(start, text[start : token.end], ""))
+    return edits
+
+
+def _ends_a_word(text: str, token: Token) -> bool:
+    """Whether a blank or the end follows: `Yes.Why` would become one word."""
+    return not text[token.end : token.end + 1].strip() or token.text in "。，、"
+
+
+def _double(text: str, found: Sequence[Token]) -> list[Edit]:
+    if not found or found[-1].text not in (".", "!", "?", "。", "！", "？"):
+        return []
+    last = found[-1]
+    return [Edit(last.start, last.text, last.text * 3)]
+
+
+_WAYS = {"lower": _lower, "upper": _upper, "drop": _drop, "double": _double}

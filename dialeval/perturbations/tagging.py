@@ -1,0 +1,80 @@
+"""Penn Treebank tags of English words: our light tagger's, or those of a spaCy pipeline."""
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
+
+from dialeval.dialogues.sources import BadInput
+from dialeval.perturbations.light_tagger import light_tags
+from dialeval.perturbations.tokens import tokens
+from dialeval.perturbations.word_classes import BE, normal
+
+__all__ = ["BE", "Tagger", "Word", "spacy_tags", "tagged", "tagger", "tags"]
+
+Tagger = Callable[[Sequence[str]], list[str]]
+
+
+class Word(NamedTuple):
+    """A word or mark of a text: how it is written and where, how the lexicon spells it, its tag."""
+
+    text: str
+    start: int
+    end: int
+    form: str
+    tag: str
+
+
+@lru_cache(maxsize=4096)
+def tagged(text: str, kind: str = "auto") -> tuple[Word, ...]:
+    """The words and marks of a text with their tags; code counts as a noun."""
+    found = tokens(text)
+    marks = {"code": "file", "emoji": ":"}
+    kinds = tagger(kind)([marks.get(token.shape, token.text) for token in found])
+    return tuple(
+        Word(token.text, token.start, token.end, normal(token.text), tag)
+        for token, tag in zip(found, kinds, strict=True)
+    )
+
+
+@lru_cache
+def spacy_pipeline(name: str = "en_core_web_sm") -> Any | None:
+    """A spaCy pipeline, or None when spaCy or the pipeline is not installed."""
+    try:
+        import spacy
+
+        return spacy.load(name, disable=["ner", "parser", "lemmatizer"])
+    except (ImportError, OSError):
+        return None
+
+
+def spacy_tags(words: Sequence[str], pipeline: Any) -> list[str]:
+    """Penn tags from a spaCy pipeline that takes our words as they are."""
+    from spacy.tokens import Doc
+
+    return [token.tag_ for token in pipeline(Doc(pipeline.vocab, words=list(words)))]
+
+
+@lru_cache
+def tagger(kind: Literal["auto", "light", "spacy"] = "auto") -> Tagger:
+    """The function that tags: spaCy's if a pipeline is installed, else the light one."""
+    if kind not in ("auto", "light", "spacy"):
+        raise BadInput(f"unknown tagger {kind!r}.", remedy="Choose one of auto, light, spacy.")
+    pipeline = spacy_pipeline() if kind != "light" else None
+    if pipeline is not None:
+        return lambda words: spacy_tags(words, pipeline)
+    if kind == "spacy":
+        raise BadInput(
+            "spaCy or its English pipeline is not installed.",
+            remedy="Run `pip install spacy && python -m spacy download en_core_web_sm`.",
+        )
+    return light_tags
+
+
+def tags(words: Sequence[str]) -> list[str]:
+    """Penn tags of words and punctuation marks, by the best tagger at hand.
+
+    Example:
+        >>> tags(["She", "likes", "big", "dogs", "."])
+        ['PRP', 'VBZ', 'JJ', 'NNS', '.']
+    """
+    return tagger()(words)

@@ -1,0 +1,116 @@
+from itertools import pairwise
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dialeval.dialogues import BadInput
+from dialeval.perturbations import replay
+from dialeval.perturbations.words import RandomSwap, StopwordDropout
+
+WORDS = ("tea", "milk", ",", ".", "red", "?", "the", "of", "you", "not", "go")
+TALK = st.lists(st.sampled_from(WORDS)).map(" ".join)
+
+
+@settings(max_examples=200)
+@given(TALK, st.integers(2, 6), st.integers(0, 99))
+def test_swaps_exchange_neighbours_one_for_so_many_words(text, words_per_swap, seed):
+    edits = RandomSwap(words_per_swap).edits(text, Random(seed))
+    words = [word for word in text.split() if word not in ",.?"]
+    assert len(edits) <= len(words) // words_per_swap
+    for edit in edits:
+        left, right = edit.before.split(" ")
+        assert edit.after == f"{right} {left}"
+        assert not {left, right} & set(",.?")
+    assert sorted(replay(text, edits).split()) == sorted(text.split())
+
+
+def test_a_long_utterance_gets_all_its_swaps():
+    text = " ".join(f"w{number}" for number in range(40))
+    assert len(RandomSwap().edits(text, Random(0))) == 10
+
+
+def test_every_pair_of_neighbours_can_be_swapped():
+    drawn = {RandomSwap()("a b c d", seed) for seed in range(60)}
+    assert drawn == {"b a c d", "a c b d", "a b d c"}
+
+
+def released_places(tokens):
+    """Which places the released code may swap: per gap, worked out from its description."""
+    marks = [at for at, token in enumerate(tokens) if at == 0 or token in ",.?"]
+    marks = sorted({*marks, len(tokens) - 1})
+    allowed = {}
+    for start, end in pairwise(marks):
+        pairs = [at for at in range(start + 1, end - 1)]
+        allowed.update(dict.fromkeys(pairs, (start, (end - start - 1) // 3)))
+    return allowed
+
+
+@settings(max_examples=200)
+@given(TALK.filter(lambda text: len(text.split()) > 1), st.integers(0, 99))
+def test_the_released_preset_counts_by_gap_and_keeps_both_ends(text, seed):
+    tokens = text.split()
+    allowed = released_places(tokens)
+    starts = [0]
+    for token in tokens:
+        starts.append(starts[-1] + len(token) + 1)
+    made = {}
+    for edit in RandomSwap(3, by_gap=True).edits(text, Random(seed)):
+        gap, most = allowed[starts.index(edit.start)]
+        made[gap] = made.get(gap, 0) + 1
+        assert made[gap] <= most
+
+
+def test_one_swap_for_less_than_two_words_is_refused():
+    with pytest.raises(BadInput, match="2 or more, but got 1"):
+        RandomSwap(1)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Ben ate the carrot.", "Ben ate carrot."),
+        ("In the end of the day", "end day"),
+        ("I do not like it", "I not like it"),
+        ("Where is the file?", "Where file?"),
+        ("the of", None),
+        ("A: use the desktop", "A: use desktop"),
+        ("tea  the\tmilk", "tea \tmilk"),
+        ("(the end)", "(end)"),
+    ],
+)
+def test_dropout_takes_stop_words_with_one_blank(text, expected):
+    found = StopwordDropout()(text)
+    assert found == expected if expected else found in ("the", "of")
+
+
+@settings(max_examples=200)
+@given(TALK, st.integers(0, 99))
+def test_dropout_takes_only_stop_words_and_at_most_so_many(text, seed):
+    edits = StopwordDropout(most=3).edits(text, Random(seed))
+    assert len(edits) <= 3
+    assert {edit.before.strip() for edit in edits} <= {"the", "of"}
+    assert not text.strip() or replay(text, edits).strip()
+
+
+def test_which_eight_are_dropped_is_drawn():
+    text = "tea " + " ".join(["the of and to in a is at on by"] * 2)
+    found = {StopwordDropout()(text, seed) for seed in range(20)}
+    assert len(found) > 10
+    assert {len(text.split()) - len(each.split()) for each in found} == {8}
+    assert StopwordDropout(None)(text) == "tea"
+
+
+def test_without_the_keep_list_negation_goes_too():
+    assert StopwordDropout(keep=False)("do not drink tea") == "drink tea"
+
+
+def test_other_stop_words_come_from_a_file(write):
+    path = write("stop.txt", "der\ndie das\n")
+    assert StopwordDropout(lexicon=str(path))("der Hund und die Katze") == "Hund und Katze"
+
+
+def test_dropping_less_than_one_is_refused():
+    with pytest.raises(BadInput, match="1 or more, or None"):
+        StopwordDropout(0)
