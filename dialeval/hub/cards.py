@@ -1,13 +1,15 @@
 """Cards: what was measured, said in Markdown from the templates in `dialeval.cards`."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from dialeval._version import __version__
 
@@ -17,20 +19,59 @@ def templates() -> list[str]:
     return sorted(
         entry.name.removesuffix(".md.jinja")
         for entry in files("dialeval.cards").iterdir()
-        if entry.name.endswith(".md.jinja")
+        if entry.name.endswith(".md.jinja") and entry.name[0] != "_"
     )
 
 
-def render_card(name: str, **values: Any) -> str:
+def render_card(name: str, /, **values: Any) -> str:
     """A card from a template; a value that the template needs and nobody gave is an error."""
     if name not in templates():
         raise ValueError(f"Unknown card {name!r}. Choose one of {', '.join(templates())}.")
-    source = files("dialeval.cards").joinpath(f"{name}.md.jinja").read_text(encoding="utf-8")
     # Cards are Markdown that the Hub turns into HTML: what users wrote must not become tags.
     environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=FunctionLoader(_source),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
     )
-    return environment.from_string(source).render(version=__version__, **values)
+    environment.filters.update(words=words, code=code, sure=sure)
+    return environment.get_template(f"{name}.md.jinja").render(version=__version__, **values)
+
+
+def _source(name: str) -> str:
+    return files("dialeval.cards").joinpath(name).read_text(encoding="utf-8")
+
+
+def words(text: Any) -> Markup:
+    """Anybody's words as one line of Markdown that shows them and does nothing else.
+
+    Example:
+        >>> print(words("<b>|![x](http://a)"))
+        &lt;b&gt;\\|\\!\\[x\\]\\(http://a\\)
+    """
+    line = " ".join(str(text).split())
+    return escape(re.sub(r"([\\`*_{}\[\]()#+!|~])", r"\\\1", line))
+
+
+def code(text: Any) -> Markup:
+    """Anybody's words as code, which cannot end it."""
+    return Markup(f"`{escape(' '.join(str(text).replace('`', '').split()))}`")
+
+
+def sure(row: Mapping[str, Any]) -> str:
+    """A measured number with its interval, as far as there is one.
+
+    Example:
+        >>> sure({"value": 0.7123, "low": 0.69, "high": 0.73})
+        '0.712 [0.690, 0.730]'
+    """
+    if row["value"] is None:
+        return "not measured"
+    if row["low"] is None or row["high"] is None:
+        return f"{row['value']:.3f}"
+    return f"{row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
 
 
 def write_dataset_card(

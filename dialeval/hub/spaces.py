@@ -2,10 +2,12 @@
 
 import json
 import os
+from collections.abc import Iterator
 from typing import Any
 
 from dialeval._version import __version__
-from dialeval.metrics.registry import load, script
+from dialeval.downloads import BadInput, in_plain_words
+from dialeval.metrics.registry import available, load, script
 
 
 def launch(name: str, **options: Any) -> Any:
@@ -77,6 +79,23 @@ def parsed(key: str, box: str) -> Any:
 def shown(value: Any) -> str:
     """A value as it stands in a box."""
     return json.dumps(value, ensure_ascii=False)
+
+
+def push_all(names: list[str] | None = None, namespace: str = "dialeval") -> Iterator[str]:
+    """Upload metrics one by one, all of them by default; gives the name of each when it is done."""
+    for name in checked(names):
+        try:
+            yield push(name, namespace)
+        except Exception as error:
+            raise in_plain_words(error, f"{namespace}/{name}") from None
+
+
+def checked(names: list[str] | None = None) -> list[str]:
+    """Names of metrics, all by default; an unknown one is said before anything is done."""
+    try:
+        return [script(name).stem for name in names or available()]
+    except ValueError as error:
+        raise BadInput(str(error)) from None
 
 
 def push(name: str, namespace: str = "dialeval", api: Any = None) -> str:

@@ -97,8 +97,8 @@ def load_lora(folder: Path | str, trainable: bool = False, **kwargs: Any) -> Pef
         remedy = "Give a folder that save_lora wrote."
         raise BadInput("no adapter_config.json here.", folder, remedy=remedy)
     name = json.loads(path.read_text(encoding="utf-8")).get("base_model_name_or_path")
-    base = str(folder / BASE) if name == BASE else name
-    if not base or (name == BASE and not Path(base).is_dir()):
+    base = str(folder / BASE) if (folder / BASE).is_dir() else name
+    if not base or base == BASE:
         remedy = "Copy the whole folder, or save it again with save_lora."
         raise BadInput("the base of these adapters is not with them.", folder, remedy=remedy)
     discriminator = TransformerDiscriminator.from_pretrained(base, **kwargs)

@@ -4,8 +4,6 @@ from typing import ClassVar
 
 from transformers import PretrainedConfig
 
-from dialeval.dialogues import BadInput
-
 ATTENTIONS = ("dot", "bahdanau")
 
 
@@ -101,18 +99,18 @@ class Seq2SeqConfig(PretrainedConfig):
     def _check(self) -> None:
         """Refuse shapes that cannot be built."""
         if self.attention not in ATTENTIONS:
-            raise BadInput(
-                f"expected an attention, found {self.attention!r}.",
-                remedy=f"Choose one of {', '.join(ATTENTIONS)}.",
+            raise ValueError(
+                f"expected an attention, found {self.attention!r}. "
+                f"Choose one of {', '.join(ATTENTIONS)}."
             )
         if self.bidirectional and self.hidden_size % 2:
-            raise BadInput(
-                f"expected an even hidden_size for two directions, found {self.hidden_size}.",
-                remedy="Give an even number, or bidirectional=False.",
+            raise ValueError(
+                f"expected an even hidden_size for two directions, found {self.hidden_size}. "
+                "Give an even number, or bidirectional=False."
             )
         if self.tie_embeddings and self.embedding_size != self.hidden_size:
-            raise BadInput(
+            raise ValueError(
                 "expected an embedding as wide as a layer to tie it to the output layer, found "
-                f"embedding_size={self.embedding_size} and hidden_size={self.hidden_size}.",
-                remedy="Make them equal, or give tie_embeddings=False.",
+                f"embedding_size={self.embedding_size} and hidden_size={self.hidden_size}. "
+                "Make them equal, or give tie_embeddings=False."
             )

@@ -12,8 +12,6 @@ from torch.nn import functional as F
 from transformers import GenerationMixin, PreTrainedModel
 from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput
 
-from dialeval.dialogues import BadInput
-
 from .configuration_seq2seq import Seq2SeqConfig
 
 LEAST = 1e-20  # probability below which a mixture is not told from nothing; its logarithm is -46
@@ -242,9 +240,7 @@ class Seq2SeqGenerator(PreTrainedModel, GenerationMixin):
     def prepare_decoder_input_ids_from_labels(self, labels: Tensor | None) -> Tensor:
         """What the decoder reads to predict the labels: all but the last, after the start token."""
         if labels is None:
-            raise BadInput(
-                "expected decoder_input_ids or labels, found neither.", remedy="Give one."
-            )
+            raise ValueError("expected decoder_input_ids or labels, found neither. Give one.")
         before = labels.new_full((len(labels), 1), self.config.decoder_start_token_id)
         shifted = torch.cat([before, labels[:, :-1]], 1)
         return shifted.masked_fill(shifted == -100, self.config.pad_token_id)
@@ -313,7 +309,7 @@ def mirrored(mask: Tensor) -> Tensor:
 def refuse_left_padding(decoder_attention_mask: Tensor | None) -> None:
     """Raise when a response begins with padding, which would change the decoder's state."""
     if decoder_attention_mask is not None and not decoder_attention_mask[:, 0].all():
-        raise BadInput(
-            "expected responses padded on the right, found padding before the first token.",
-            remedy="Pad them on the right, or continue prefixes of one length at a time.",
+        raise ValueError(
+            "expected responses padded on the right, found padding before the first token. "
+            "Pad them on the right, or continue prefixes of one length at a time."
         )

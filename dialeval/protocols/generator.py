@@ -292,8 +292,8 @@ def _gpt2(run: GeneratorRun, tokenizer: Any) -> PreTrainedModel:
 
 
 def _seq2seq(run: GeneratorRun, tokenizer: Any) -> PreTrainedModel:
-    return Seq2SeqGenerator(
-        Seq2SeqConfig(
+    try:
+        shape = Seq2SeqConfig(
             vocab_size=len(tokenizer),
             hidden_size=run.hidden_size,
             embedding_size=run.embedding_size,
@@ -307,7 +307,9 @@ def _seq2seq(run: GeneratorRun, tokenizer: Any) -> PreTrainedModel:
             bos_token_id=tokenizer.bos_token_id,
             eos_token_id=tokenizer.eos_token_id,
         )
-    )
+    except ValueError as error:  # the model's file knows nothing of ours, so not its errors either
+        raise BadInput(str(error)) from None
+    return Seq2SeqGenerator(shape)
 
 
 def with_lora(model: PreTrainedModel) -> Any:

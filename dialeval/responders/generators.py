@@ -1,6 +1,7 @@
 """A language model that continues contexts: where it comes from, and how it is run fast."""
 
 import json
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -21,10 +22,14 @@ from transformers import (
 
 import dialeval.models  # noqa: F401  registers the architectures
 from dialeval.dialogues import BadInput, whole_file
+from dialeval.downloads import revision_of, snapshot
 from dialeval.models.batching import pad
 from dialeval.models.packages import smollm2_path
+from dialeval.models.sharing import backbone_of
 from dialeval.models.weights import best_device
 from dialeval.responders.prompts import PromptFormat, prompt_format
+
+logger = logging.getLogger(__name__)
 
 SETTINGS = "generator.json"
 
@@ -184,7 +189,7 @@ class Generator:
     def read(self, ids: Tensor, mask: Tensor) -> Any:
         """Keys and values of prompts."""
         given = {"input_ids": ids, "attention_mask": mask, "position_ids": _positions(mask)}
-        return _backbone(self.model)(**given, use_cache=True).past_key_values
+        return backbone_of(self.model)(**given, use_cache=True).past_key_values
 
     def _encoded(self, batch: dict[str, Tensor]) -> Any:
         """Prompts as the encoder reads them."""
@@ -230,6 +235,7 @@ def load_generator(
             Of `from_pretrained`, such as `revision` or `dtype`.
     """
     path = smollm2_path() if str(name) == "smollm2" else Path(name)
+    path = _from_hub(str(name), options) or path
     model, tokenizer = _loaded(path, str(name), adapter, options)
     places = [Path(adapter)] if adapter else []
     places += [path, Path(_base_of(path))] if _is_adapter(path) else [path]
@@ -260,6 +266,22 @@ def save_generator(generator: Generator, folder: Path | str) -> Path:
         json.dump(told, file, ensure_ascii=False, indent=2)
         file.write("\n")
     return folder
+
+
+def _from_hub(name: str, options: dict[str, Any]) -> Path | None:
+    """The folder of a generator that dialeval pushed, or of an adapter; others load by name."""
+    if Path(name).exists() or name.count("/") != 1 or name.endswith(".gguf"):
+        return None
+    asked = {key: options[key] for key in ("revision", "local_files_only") if key in options}
+    try:
+        head = snapshot(name, **asked, allow_patterns=[SETTINGS, "adapter_config.json"])
+    except BadInput:  # what is wrong with the name is said where the model is loaded
+        return None
+    if not (head / SETTINGS).is_file() and not _is_adapter(head):
+        return None
+    found = snapshot(name, **asked)
+    logger.info("%s is revision %s.", name, revision_of(found))
+    return found
 
 
 def _loaded(
@@ -304,7 +326,9 @@ def _adapted(model: PreTrainedModel, adapter: str) -> PreTrainedModel:
 def _model(where: str, options: dict[str, Any]) -> PreTrainedModel:
     if "gguf_file" in options:
         return AutoModelForCausalLM.from_pretrained(where, **options)
-    kept = {key: options[key] for key in ("revision", "local_files_only") if key in options}
+    options.setdefault("trust_remote_code", False)  # else somebody could be asked on a terminal
+    known = ("revision", "local_files_only", "trust_remote_code")
+    kept = {key: options[key] for key in known if key in options}
     config = AutoConfig.from_pretrained(where, **kept)
     kind = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
     return kind.from_pretrained(where, **options)
@@ -347,12 +371,6 @@ def _settings(path: Path) -> dict[str, Any]:
 def _short(name: Path | str) -> str:
     path = Path(name)
     return path.name if path.exists() else str(name)
-
-
-def _backbone(model: PreTrainedModel) -> torch.nn.Module:
-    """The model without its language-model head."""
-    inner = model.get_base_model() if hasattr(model, "get_base_model") else model
-    return getattr(inner, inner.base_model_prefix, inner)
 
 
 def _positions(mask: Tensor) -> Tensor:

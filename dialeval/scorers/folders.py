@@ -1,6 +1,7 @@
 """Saved scorers: a folder with everything in it, and `scorer.json` to say what it is."""
 
 import json
+import logging
 from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
@@ -8,7 +9,10 @@ from typing import Any
 
 from dialeval._version import __version__
 from dialeval.dialogues import BadInput, whole_file
+from dialeval.downloads import revision_of, snapshot
 from dialeval.scorers.base import Decision
+
+logger = logging.getLogger(__name__)
 
 SETTINGS = "scorer.json"
 KINDS = {
@@ -46,9 +50,12 @@ def save_scorer(scorer: Any, folder: Path | str) -> Path:
 def load_scorer(name: Path | str, **options: Any) -> Any:
     """A scorer by the folder it was saved in, or by its name on the Hub.
 
+    What comes from the Hub is data: code in its repository is neither fetched nor run.
+
     Args:
         options:
-            What the kind of scorer takes, such as `device` or `max_tokens` for neural ones.
+            What the kind of scorer takes, such as `device` or `max_tokens` for neural ones; for a
+            name on the Hub also `revision` and `local_files_only`.
     """
     folder = _folder(
         str(name), options.pop("revision", None), options.pop("local_files_only", None)
@@ -88,15 +95,6 @@ def _folder(name: str, revision: str | None, local_files_only: bool | None) -> P
         return Path(name)
     if Path(name).exists() or name.count("/") != 1:
         raise BadInput("expected a folder or a name on the Hub.", name, remedy="Check the name.")
-    from huggingface_hub import snapshot_download
-
-    try:
-        return Path(
-            snapshot_download(name, revision=revision, local_files_only=bool(local_files_only))
-        )
-    except Exception as error:
-        raise BadInput(
-            f"no such folder, and the Hub does not give it: {error}",
-            name,
-            remedy="Check the name, the network and `hf auth whoami`.",
-        ) from None
+    found = snapshot(name, revision=revision, local_files_only=bool(local_files_only))
+    logger.info("%s is revision %s.", name, revision_of(found))
+    return found

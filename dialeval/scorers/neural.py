@@ -197,7 +197,12 @@ class NeuralScorer:
 
     def save(self, folder: Path) -> dict[str, Any]:
         """Write weights, configuration and tokenizer; give the settings to remember."""
-        self.model.save_pretrained(folder)
+        if hasattr(self.model, "peft_config"):  # adapters need their base to be complete
+            from dialeval.models.adapters import save_lora
+
+            save_lora(self.model, folder)
+        else:
+            self.model.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
         return {
             "input_format": self.input_format.to_dict(),
@@ -217,8 +222,8 @@ class NeuralScorer:
     ) -> "NeuralScorer":
         """A scorer as `save` wrote it; `neural` are options meant for neural scorers only."""
         try:
-            model = AutoModelForSequenceClassification.from_pretrained(folder)
-            tokenizer = AutoTokenizer.from_pretrained(folder)
+            model = _pretrained(folder)
+            tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
         except (OSError, ValueError) as error:
             remedy = "Copy the whole folder again, or train it anew."
             raise BadInput(f"it is not complete: {error}", folder, remedy=remedy) from None
@@ -233,6 +238,15 @@ class NeuralScorer:
             curve=settings.get("curve"),
             **{**(neural or {}), **options},
         )
+
+
+def _pretrained(folder: Path) -> PreTrainedModel:
+    """The network of a folder, by classes of this installation; code beside it is not run."""
+    if (folder / "adapter_config.json").is_file():
+        from dialeval.models.adapters import load_lora
+
+        return load_lora(folder, trust_remote_code=False)
+    return AutoModelForSequenceClassification.from_pretrained(folder, trust_remote_code=False)
 
 
 def _longest(model: PreTrainedModel) -> int | None:

@@ -124,6 +124,38 @@ def test_a_page_without_gradio_says_what_to_install(monkeypatch):
         page("adversuc")
 
 
+LOAD = """
+import json
+import evaluate
+
+metric = evaluate.load("dialeval/adversuc")
+given = {"predictions": [0.9, 0.2, 0.8, 0.7], "references": [1, 0, 1, 0]}
+print("\\n" + json.dumps([metric.compute(**given)["adversuc"], type(metric).__module__]))
+"""
+
+
+def test_spaces_are_pushed_tagged_and_loaded_by_evaluate(hub, commands, fresh):
+    told = commands(
+        ["spaces", "push"],
+        ["spaces", "push", "ere", "--namespace", "me"],
+        ["spaces", "push", "ere", "--namespace", "me"],
+        ["spaces", "push", "eree"],
+        ["HF_TOKEN=", "spaces", "push", "ere", "--namespace", "me"],
+    )
+    assert [code for code, *_ in told] == [0, 0, 0, 2, 2], told
+    assert told[0][1].splitlines() == [f'evaluate.load("dialeval/{name}")' for name in NAMES]
+    assert "Choose one of adversuc" in told[3][2] and "hf auth login" in told[4][2]
+    for name in NAMES:
+        found = hub.files(f"spaces/dialeval/{name}", f"dialeval-{dialeval.__version__}")
+        wanted = {f"{name}.py", "README.md", "app.py", "requirements.txt"}
+        assert set(found) == wanted
+        assert found == {p: (scripts()[name].parent / p).read_bytes() for p in wanted}
+    assert hub.repos["spaces/dialeval/ere"].settings["sdk"] == "gradio"
+    value, module = fresh(LOAD)
+    assert value == 0.25 and module.startswith("evaluate_modules.metrics.dialeval--adversuc")
+    assert hub.count("GET /spaces/dialeval/adversuc/resolve/main/adversuc.py") == 1
+
+
 def test_a_folder_is_uploaded_to_its_space():
     api = create_autospec(HfApi, instance=True)
     assert push("ere", "somebody", api=api) == "somebody/ere"

@@ -1,7 +1,11 @@
 """Datasets on the Hub, by name."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain
+from typing import Any
 
+from dialeval.dialogues.columns import columns_of
 from dialeval.dialogues.formats import reader
 from dialeval.dialogues.readers.tables import table_record
 from dialeval.dialogues.sources import BadInput, Source
@@ -17,22 +21,28 @@ from dialeval.dialogues.types import Dialogue
 def read_hub(source: Source) -> Iterator[Dialogue]:
     """A dataset on the Hub, streamed: `hub:owner/name` and, after a colon, a split."""
     name, _, split = str(source.path).removeprefix("hub:").partition(":")
-    for number, record in enumerate(_rows(name, split), 1):
+    rows = iter(_rows(name, split))
+    first = next(rows, None)
+    if first is None:
+        return
+    source = replace(source, columns=columns_of(name, first, source.columns))
+    for number, record in enumerate(chain([first], rows), 1):
         with source.record(number):
             yield table_record(record, source)
 
 
-def _rows(name: str, split: str):
+def _rows(name: str, split: str) -> Any:
     from datasets import load_dataset
 
+    from dialeval.downloads import again, in_plain_words
+
     try:
-        parts = load_dataset(name, streaming=True)
+        parts = again(lambda: load_dataset(name, streaming=True))
     except Exception as error:
-        raise BadInput(
-            f"the dataset cannot be loaded: {error}.",
-            f"hub:{name}",
-            remedy="Check the name, the network and `hf auth whoami`; or give a local file.",
-        ) from None
+        told = in_plain_words(error.__cause__ or error, f"hub:{name}")
+        remedy = told.remedy or "Check the name, the network and `hf auth whoami`."
+        message = f"the dataset cannot be loaded: {told.message}"
+        raise BadInput(message, told.path, remedy=f"{remedy} Or give a local file.") from None
     if split in parts:
         return parts[split]
     if not split and len(parts) == 1:
