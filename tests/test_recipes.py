@@ -77,11 +77,14 @@ CONFIGS = sorted((ROOT / "recipes" / "configs").glob("*.yaml"))
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_every_config_is_understood(path):
     from dialeval.config import parse_config
+    from dialeval.protocols.att import AttRun
     from dialeval.protocols.discriminator import DiscriminatorRun
     from dialeval.protocols.generator import GeneratorRun
     from dialeval.training import DiscriminatorConfig, GeneratorConfig
+    from dialeval.training.game import GameConfig
 
     schemas = {
+        "att": (AttRun, GameConfig),
         "discriminator": (DiscriminatorRun, DiscriminatorConfig),
         "generator": (GeneratorRun, GeneratorConfig),
     }
@@ -124,3 +127,31 @@ def test_the_generator_command_and_its_default_config_agree():
     argv = [word for name, value in DEFAULTS.items() for word in (f"--{name}", str(value))]
     one = parse_config(GeneratorRun, GeneratorConfig, argv=argv)
     assert one == parse_config(GeneratorRun, GeneratorConfig, argv=["--config", str(path)])
+
+
+@pytest.fixture
+def chat(write):
+    """Clean and alike: what a hardly trained generator says is neither, so a judge can tell."""
+    things = ("tea", "rain", "work", "music", "sleep", "bread")
+    lines = [
+        " ".join(
+            f"yes i like {things[(number + turn) % 6]} a lot , thank you {number} . __eou__"
+            for turn in range(4)
+        )
+        for number in range(300)
+    ]
+    return write("chat.txt", "\n".join(lines))
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_the_att_recipe(processes, chat, tmp_path):
+    config = str(ROOT / "recipes" / "configs" / "att_tiny.yaml")
+    given = ["--config", config, "--data", str(chat), "--output_dir", "run", "--max_turns", "1"]
+    given += ["--generator_passages", "100", "--hvr_kind", "transformer"]
+    given += ["--methods", "SL+HvR", "ATT"] if processes > 1 else []
+    told = launch("att.py", *given, processes=processes, cwd=tmp_path)
+    assert "Adversarial" in told and told.count("Report:") == 1
+    results = json.loads((tmp_path / "run" / "results.json").read_text())
+    assert results["games"]["ATT"][0]["turn"] == 1
+    assert (tmp_path / "run" / "report.html").is_file()
+    assert (tmp_path / "run" / "defenders" / "ATT" / "scorer.json").is_file()

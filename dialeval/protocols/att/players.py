@@ -27,13 +27,14 @@ from dialeval.dialogues.encoding import input_format
 from dialeval.dialogues.splits import row_hashes
 from dialeval.dialogues.types import text_hash
 from dialeval.metrics.intervals import wilson
+from dialeval.models import load_dialogrpt
 from dialeval.models.adapters import add_lora
 from dialeval.models.embedding import Known
 from dialeval.models.sharing import discriminator_on
 from dialeval.protocols.att.settings import AttRun
 from dialeval.protocols.generator import GeneratorRun, train_generator, with_lora
 from dialeval.responders.base import respond
-from dialeval.responders.decoding import DECODINGS
+from dialeval.responders.decoding import decoding
 from dialeval.responders.generators import SETTINGS, Generator, load_generator
 from dialeval.responders.language import GeneratorResponder
 from dialeval.scorers import load_scorer, save_scorer
@@ -48,6 +49,7 @@ from dialeval.training.checkpoints import last_whole, save_weights
 from dialeval.training.game import GameConfig, set_trainable, trainable
 
 Tell = Callable[[dict[str, Any]], Any]
+_RANKER = "dialogrpt:"
 _PARTS = {"generator": 0.45, "train": 0.35, "validation": 0.1, "test": 0.1}
 
 
@@ -69,12 +71,11 @@ def make_parts(run: AttRun, config: GameConfig) -> dict[str, Passages]:
         "test": run.test_contexts,
     }
     for name, limit in limits.items():
-        rows = np.arange(len(parts[name]))
-        if name in ("validation", "test"):
-            rows = np.unique(row_hashes(parts[name], ["dialogue_id"]), return_index=True)[1]
-        if 0 < limit < len(rows):
-            rows = np.random.default_rng(0).choice(np.sort(rows), limit, replace=False)
-        parts[name] = parts[name].select(np.sort(rows))
+        rows = np.random.default_rng(0).permutation(len(parts[name]))
+        if name in ("validation", "test"):  # any passage of a dialogue, not always its greeting
+            dialogues = row_hashes(parts[name], ["dialogue_id"])[rows]
+            rows = rows[np.sort(np.unique(dialogues, return_index=True)[1])]
+        parts[name] = parts[name].select(np.sort(rows[:limit] if limit > 0 else rows))
         if not len(parts[name]):
             remedy = "Give more dialogues, or loosen the limits of their length."
             raise BadInput(f"no dialogue is left for {name}.", run.data[0], remedy=remedy)
@@ -137,19 +138,28 @@ def make_hvr(
 ) -> tuple[Any, dict[str, Any]]:  # fmt: skip
     """The frozen judge of relevance: the one named, or one trained on human against random."""
     pairing = Pairing("human_random", seed=config.seed)
-    if run.hvr:
-        scorer = load_scorer(run.hvr)
-    elif not (folder / "scorer.json").is_file():
+    if not run.hvr and not (folder / "scorer.json").is_file():
         tell({"stage": "Training HvR, human against random"})
         pairs = pairing(_some(parts["generator"], run.hvr_pairs, config.seed))
         scorer = _trained_hvr(run, config, pairs, pairing(parts["validation"]), generator)
         if Accelerator().is_main_process:
             save_scorer(scorer, folder)
     Accelerator().wait_for_everyone()
-    scorer = load_scorer(run.hvr or folder)
+    scorer = _named_judge(run.hvr or str(folder), "dialogrpt")
     if hasattr(scorer, "embed"):
         scorer.embed = Known(_context_texts(parts))
     return scorer, _accuracy(scorer, pairing(parts["validation"]))
+
+
+def _named_judge(name: str, format: str) -> Any:
+    """A saved judge, or with `dialogrpt:` before its name a ranker in that layout."""
+    if not name.startswith(_RANKER):
+        return load_scorer(name)
+    from transformers import AutoTokenizer
+
+    name = name.removeprefix(_RANKER)
+    tokenizer = AutoTokenizer.from_pretrained(name)
+    return NeuralScorer(load_dialogrpt(name), tokenizer, input_format(format), Path(name).name)
 
 
 def _trained_hvr(
@@ -175,12 +185,12 @@ def make_hvm(
     It is refused at chance: a game against a judge that sees nothing would teach nothing.
     """
     if run.hvm:
-        scorer = load_scorer(run.hvm)
+        scorer = _named_judge(run.hvm, "att")
         scorer.model = add_lora(scorer.model) if run.tune == "lora" else scorer.model
     else:
         scorer = NeuralScorer(model, generator.tokenizer, input_format("att"), "HvM", device="cpu")
     answers = {
-        name: _answers(generator, parts[name], limit, config, folder.with_name(f"sl_{name}.jsonl"))
+        name: _answers(run, generator, parts[name], limit, config, folder / f"{name}.jsonl")
         for name, limit in (("train", run.sl_pairs), ("validation", -1))
     }
     pairs = {name: Pairing("human_machine")(*both) for name, both in answers.items()}
@@ -219,14 +229,14 @@ def _sl_config(run: AttRun, config: GameConfig) -> DiscriminatorConfig:
 
 
 def _answers(
-    generator: Generator, human: Passages, limit: int, config: GameConfig, path: Path
+    run: AttRun, generator: Generator, human: Passages, limit: int, config: GameConfig, path: Path
 ) -> tuple[Passages, Passages]:
     """Some human passages, and the generator's samples for their contexts, kept in a file."""
     human = _some(human, limit, config.seed)
     accelerator = Accelerator()
     if accelerator.is_main_process and not path.is_file():
         responder = GeneratorResponder(
-            generator, DECODINGS["sampling"], 1, config.max_new_tokens, config.seed, "generator"
+            generator, decoding(run.sl_decoding), 1, config.max_new_tokens, config.seed, "generator"
         )
         write_passages(to_passages(respond(responder, list(iterate(human)))), path)
     accelerator.wait_for_everyone()

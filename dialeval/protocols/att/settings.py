@@ -36,10 +36,14 @@ class AttRun:
     )
     hvm: str | None = field(
         default=None,
-        metadata={"help": "Saved discriminator to begin with; trained (SL) by default."},
+        metadata={
+            "help": "Discriminator to begin with: a saved one, or dialogrpt:<Hub name>; trained "
+            "on the generator's samples (SL) by default."
+        },
     )
     hvr: str | None = field(
-        default=None, metadata={"help": "Saved human-vs-random judge; trained by default."}
+        default=None,
+        metadata={"help": "Human-vs-random judge, named as hvm is; trained by default."},
     )
     hvr_kind: str = field(
         default="embedding",
@@ -60,8 +64,11 @@ class AttRun:
     generator_layers: int = field(default=3, metadata={"help": "Of one that is trained."})
     generator_vocabulary: int = field(default=3_000, metadata={"help": "Merges of its tokens."})
     sl_pairs: int = field(default=4_000, metadata={"help": "Pairs that HvM begins with."})
+    sl_decoding: str = field(
+        default="top-k", metadata={"help": "How its samples are drawn, as those of DialogRPT's."}
+    )
     sl_epochs: int = field(default=2, metadata={"help": "Times they are seen."})
-    sl_learning_rate: float = field(default=2e-4, metadata={"help": "Of Adam."})
+    sl_learning_rate: float = field(default=5e-4, metadata={"help": "Of Adam."})
     hvr_pairs: int = field(default=2_000, metadata={"help": "Pairs that HvR is trained on."})
     test_contexts: int = field(default=300, metadata={"help": "Of the final table."})
     fresh_attackers: int = field(
@@ -90,9 +97,10 @@ class AttRun:
                 raise BadInput(f"`{name}` is {' or '.join(known)}, not {getattr(self, name)!r}.")
 
     def settings(self, config: GameConfig) -> dict[str, Any]:
-        """All that moves a number, by name."""
-        own = {k: v for k, v in asdict(self).items() if k not in ("output_dir", "resume")}
-        return {**own, **asdict(config)}
+        """All that moves a number, by name, as ATT's game has it."""
+        aside = ("output_dir", "resume", "log_with")
+        own = {k: v for k, v in asdict(self).items() if k not in aside}
+        return {**own, **asdict(game_config(config, "ATT", self.preset))}
 
 
 def game_config(config: GameConfig, method: str, preset: str = "paper") -> GameConfig:

@@ -1,0 +1,62 @@
+"""Pages of HTML from templates: every value escaped, the same bytes for the same values."""
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+from dialeval.reports.evaluation_rows import cleaned
+
+
+def rendered(template: str, view: Mapping[str, Any]) -> str:
+    """A template of this room with its values in place."""
+    return _environment().get_template(template).render(view)
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=FunctionLoader(_source),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _source(name: str) -> str:
+    return files("dialeval.reports").joinpath(name).read_text(encoding="utf-8")
+
+
+def read_told(path: Path, of: str, remedy: str) -> dict[str, Any]:
+    """What a run wrote about itself, or a `ValueError` that says what to do."""
+    if not path.is_file():
+        raise ValueError(f"{path}: expected the results of {of}, found no file. {remedy}")
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path}: expected JSON, found {error}. {remedy}") from error
+    if not isinstance(told, dict):
+        raise ValueError(f"{path}: expected an object with `results`, found a list. {remedy}")
+    return told
+
+
+def clean(value: Any) -> Any:
+    """The same, with no control character in any text."""
+    if isinstance(value, Mapping):
+        return {cleaned(key): clean(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [clean(each) for each in value]
+    return cleaned(value) if isinstance(value, str) else value
+
+
+def write_whole(target: Path, text: str) -> Path:
+    """Write a text, so that a stopped run leaves no half of it under this name."""
+    part = target.with_name(target.name + ".part")
+    part.write_text(text, encoding="utf-8", newline="\n")
+    part.replace(target)
+    return target

@@ -1,0 +1,246 @@
+"""The study of the attack-defence game: an invented corpus and its tables, whole and resumed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from dialeval.dialogues import BadInput, iterate
+from dialeval.protocols.att import AttRun, AttStudy, build_players, game_config, play_att
+from dialeval.responders.simple import ConstantResponder
+from dialeval.scorers import load_scorer, save_scorer
+from dialeval.training.game import GameConfig
+
+METHODS = ["SL", "SL+HvR", "GAN", "ND", "ATT"]
+TURNS = 2
+
+
+def written(folder: Path) -> Path:
+    """Dialogues whose replies are clean and alike: what a hardly trained model says is neither."""
+    things = ("tea", "rain", "work", "music", "sleep", "bread")
+    lines = [
+        " __eou__ ".join(
+            f"do you like {things[(number + turn) % 6]} today my friend number {number} ?"
+            if turn % 2 == 0
+            else f"yes i really like {things[(number * 5 + turn) % 6]} a lot , thank you"
+            for turn in range(4)
+        )
+        + " __eou__"
+        for number in range(300)
+    ]
+    path = folder / "talk.txt"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def settings(data: Path, output: Path, **changes) -> tuple[AttRun, GameConfig]:
+    run = AttRun(
+        data=[str(data)], methods=METHODS, hvr_kind="transformer", output_dir=str(output),
+        generator_passages=80, generator_width=16, generator_layers=1, generator_vocabulary=60,
+        game_contexts=60, sl_pairs=60, sl_epochs=6, sl_learning_rate=0.01, hvr_pairs=40,
+        test_contexts=20, fresh_attackers=1,
+    )  # fmt: skip
+    config = GameConfig(
+        hypotheses=2, attack_batch=4, defence_batch=8, attack_learning_rate=1e-3,
+        defence_learning_rate=1e-3, max_new_tokens=6, attack_steps=3, defence_steps=3,
+        c_high=0.999, max_turns=TURNS, samples=8, validation_contexts=12, validate_every=2,
+        checkpoint_every=1,
+    )  # fmt: skip
+    own = {k: v for k, v in changes.items() if hasattr(run, k)}
+    return replace(run, **own), replace(
+        config, **{k: v for k, v in changes.items() if k not in own}
+    )
+
+
+def comparable(results: dict) -> dict:
+    return {k: v for k, v in results.items() if k not in ("minutes", "memory")}
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory):
+    """A whole study, what it was told, and its folder."""
+    folder = tmp_path_factory.mktemp("att")
+    data, told = written(folder), []
+    run, config = settings(data, folder / "run")
+    results = play_att(run, config, told.append, dull=ConstantResponder("i do not know", "dull"))
+    return folder, results, told
+
+
+def test_table_2_has_every_attacker_before_every_defender(played):
+    _, results, _ = played
+    cells = {(each["system"], each["evaluator"]): each for each in results["results"]}
+    for row in (
+        "Parrot",
+        "generator, greedy",
+        "generator, sampling",
+        "Adversarial G, worst",
+        "dull",
+    ):
+        for method in METHODS:
+            cell = cells[row, method]
+            assert 0 <= cell["low"] <= cell["value"] <= cell["high"] <= 1
+            assert cell["n"] == 20 and f"defender:{method}" in cell["signature"]
+    assert ("Adversarial G, own worst", "SL") not in cells
+    assert ("Adversarial G, own worst", "ATT") in cells
+    fresh = [each for each in results["results"] if each["metric"] == "held_out_accuracy"]
+    assert sorted(each["evaluator"] for each in fresh) == sorted(METHODS)
+
+
+def test_the_worst_attacker_is_the_lowest_of_one_pool_for_everybody(played):
+    _, results, _ = played
+    assert len(results["pool"]) == 3 * TURNS + 1  # three games, and the attack on frozen SL
+    for method in METHODS:
+        worst = next(
+            each for each in results["results"]
+            if each["system"] == "Adversarial G, worst" and each["evaluator"] == method
+        )  # fmt: skip
+        assert worst["value"] == min(row[method] for row in results["pool"].values())
+        assert worst["details"]["pool"] == len(results["pool"])
+
+
+def test_figure_2_has_a_record_for_every_turn_of_every_game(played):
+    _, results, _ = played
+    assert set(results["games"]) == {"GAN", "ND", "ATT"}
+    for records in results["games"].values():
+        assert [each["turn"] for each in records] == [1, 2]
+        for each in records:
+            measured = [row["pairwise"] for row in each["measured"].values()]
+            assert len(measured) == each["turn"] + 1  # A(0) to A(t)
+            assert each["low"] == min(measured) and each["high"] == max(measured)
+
+
+def test_saved_defenders_score_as_they_did_in_the_study(played):
+    folder, results, _ = played
+    example = results["examples"][0]
+    run, config = settings(folder / "talk.txt", folder / "run")
+    from dialeval.protocols.att.players import make_parts
+
+    human = next(
+        each
+        for each in iterate(make_parts(run, config)["test"])
+        if each.response == example["human"]
+        and [turn.text for turn in each.context] == example["context"]
+    )
+    for method in METHODS:
+        scorer = load_scorer(folder / "run" / "defenders" / method)
+        assert scorer([human])[0] == pytest.approx(example["human_scores"][method], abs=1e-5)
+
+
+def test_what_is_done_is_not_done_again(played):
+    folder, results, _ = played
+    run, config = settings(folder / "talk.txt", folder / "run")
+    with pytest.raises(BadInput, match="resume"):
+        AttStudy(run, config)
+    told = []
+    again = play_att(
+        replace(run, resume=True), config, told.append,
+        dull=ConstantResponder("i do not know", "dull"),
+    )  # fmt: skip
+    assert not [each for each in told if "loss" in each]  # no step was taken
+    assert comparable(again) == comparable(results)
+
+
+def test_a_folder_of_other_settings_is_refused_by_their_names(played):
+    folder, *_ = played
+    run, config = settings(folder / "talk.txt", folder / "run", resume=True, attack_steps=4)
+    with pytest.raises(BadInput, match="attack_steps"):
+        AttStudy(run, config)
+
+
+def test_a_judge_at_chance_is_refused_with_a_remedy(tmp_path):
+    run, config = settings(written(tmp_path), tmp_path / "run")
+    study = AttStudy(run, config)
+    study._prepare()
+    with torch.no_grad():
+        study.hvm.model.score.weight.zero_()  # says the same to everything
+    save_scorer(study.hvm, tmp_path / "blind")
+    blind, _ = settings(tmp_path / "talk.txt", tmp_path / "again", hvm=str(tmp_path / "blind"))
+    with pytest.raises(BadInput, match=r"at chance before the game: 0\.500.*--sl_pairs"):
+        play_att(blind, config)
+
+
+def test_methods_are_switches_of_one_game():
+    config = GameConfig()
+    assert game_config(config, "ATT") == config
+    gan = game_config(config, "GAN")
+    assert (gan.reinitialise, gan.ensemble) == (False, False)
+    assert game_config(config, "ND").temperatures == [1.0]
+    released = game_config(config, "ATT", "released")
+    assert released.temperatures == [0.3, 1.0, 3.0] and released.reward == "logit"
+    assert game_config(config, "ND", "released").temperatures == [1.0]
+    with pytest.raises(BadInput, match="GAN"):
+        AttRun(methods=["WGAN"])
+
+
+def test_adapters_share_one_backbone_and_learn_apart(tmp_path):
+    run, config = settings(
+        written(tmp_path), tmp_path / "run", tune="lora", methods=["SL+HvR", "ATT"], max_turns=1
+    )
+    study = AttStudy(run, config)
+    results = study.play({})
+    generator, hvm = study.generator.model, study.hvm.model
+    frozen = {each.data_ptr() for each in generator.parameters() if not each.requires_grad}
+    theirs = {each.data_ptr() for each in hvm.parameters() if not each.requires_grad}
+    shared = frozen & theirs
+    assert len(shared) > 0.8 * len(frozen)  # all but the heads
+    learning = {name for name, each in generator.named_parameters() if each.requires_grad}
+    assert learning and all("lora_" in name for name in learning)
+    kept = load_file(tmp_path / "run" / "games" / "ATT" / "attackers" / "turn_0001.safetensors")
+    assert kept.keys() == learning  # an attacker on disk is its adapter
+    assert any("lora_B" in name and value.abs().sum() > 0 for name, value in kept.items())
+    assert results["memory"]["trainable"] < results["memory"]["parameters"] / 2
+    example = results["examples"][0]
+    human = next(each for each in iterate(study.parts["test"]) if each.response == example["human"])
+    saved = load_scorer(tmp_path / "run" / "defenders" / "ATT")
+    assert saved([human])[0] == pytest.approx(example["human_scores"]["ATT"], abs=1e-5)
+
+
+def test_players_begin_alike_and_a_full_discriminator_is_a_copy(tmp_path):
+    run, config = settings(written(tmp_path), tmp_path / "run")
+    study = AttStudy(run, config)
+    study._prepare()
+    generator, model = build_players(study.generator, "full")
+    own = dict(generator.model.transformer.named_parameters())
+    for name, each in model.backbone.named_parameters():
+        assert torch.equal(each, own[name]) and each.data_ptr() != own[name].data_ptr()
+
+
+WORKER = """
+import sys
+sys.path.insert(0, {tests!r})
+from test_att import *
+run, config = settings(Path({data!r}), Path({output!r}), resume=True, methods=["SL+HvR", "ATT"])
+play_att(run, config)
+"""
+
+
+def test_a_study_killed_at_any_moment_ends_in_the_numbers_of_an_unbroken_one(tmp_path):
+    data = written(tmp_path)
+    run, config = settings(data, tmp_path / "whole", methods=["SL+HvR", "ATT"])
+    whole = play_att(run, config)
+    program = WORKER.format(
+        tests=str(Path(__file__).parent), data=str(data), output=str(tmp_path / "broken")
+    )
+    env = {**os.environ, "OMP_NUM_THREADS": "1"}
+    rng = np.random.default_rng(3)
+    for _ in range(4):
+        worker = subprocess.Popen([sys.executable, "-c", program], env=env)
+        deadline = time.monotonic() + 120
+        begun = tmp_path / "broken" / "games" / "ATT" / "samples"
+        while not begun.exists() and worker.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(float(rng.uniform(0, 1.5)))
+        worker.send_signal(signal.SIGKILL)
+        worker.wait()
+    subprocess.run([sys.executable, "-c", program], env=env, check=True, timeout=300)
+    broken = json.loads((tmp_path / "broken" / "results.json").read_text())
+    assert comparable(broken) == comparable(whole)
