@@ -48,6 +48,9 @@ def demo(
 
     out.rule("5  Can a judge tell them from humans, and can that judge be trusted?")
     _evaluate(output_dir, systems, seed)
+
+    out.rule("6  Does SmolLM2 hold still when it should, and move when it must?")
+    _perturb(output_dir, parts["test"], seed)
     say(f"Everything is in [bold]{output_dir}[/]; look at [bold]{picture}[/]")
 
 
@@ -94,3 +97,26 @@ def _evaluate(output_dir: Path, systems: dict[str, Any], seed: int) -> None:
     with progress() as tell:
         told = evaluate(align(human, systems), run, tell=tell)
     show(told, folder, "table")
+
+
+PERTURBED = 30
+STRATEGIES = ("random-swap", "stopword-dropout", "add-negation", "antonym")
+
+
+def _perturb(output_dir: Path, test: Any, seed: int) -> None:
+    """SmolLM2's replies to normal and perturbed contexts, with a page of their own."""
+    from dialeval.commands.generate import contexts, model_responder
+    from dialeval.commands.robustness import show
+    from dialeval.dialogues import BadInput
+    from dialeval.perturbations import perturbations
+    from dialeval.protocols.robustness import RobustnessRun, robustness
+
+    try:
+        model = model_responder("smollm2", "greedy", max_new_tokens=20, seed=seed)
+    except BadInput as error:
+        say(f"[yellow]Without SmolLM2 there is nothing to perturb: {error}[/]")
+        return
+    folder = output_dir / "robustness"
+    run = RobustnessRun(likelihood=False, seed=seed, output_dir=str(folder), overwrite=True)
+    asked = contexts(test, PERTURBED, seed)
+    show(robustness(asked, [model], perturbations(STRATEGIES), run), folder)

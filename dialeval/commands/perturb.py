@@ -81,7 +81,7 @@ def perturb(
     names = strategy or ["all"]
     if names == ["list"]:
         return _show_strategies()
-    settings = _settings(lexicon or [], set or [])
+    settings = settings_of(lexicon or [], set or [])
     if model:
         settings["generative-paraphrase"] |= _paraphraser(model, floor, seed)
     chosen = _wrapped(_strategies(names, preset, settings), rate, vocabulary, compose)
@@ -95,7 +95,7 @@ def perturb(
     results = []
     for each in chosen:
         done = run(
-            passages, each, seed=seed, turns=_turns(turns), num_proc=num_proc,
+            passages, each, seed=seed, turns=turns_of(turns), num_proc=num_proc,
             unsupported=unsupported,
         )  # fmt: skip
         path = output if len(chosen) == 1 else _path_of(output, each.name)
@@ -116,7 +116,9 @@ def _strategies(names: Sequence[str], preset: str, settings: dict[str, Any]) -> 
     return [perturbation(name, preset, **settings[name]) for name in dict.fromkeys(names)]
 
 
-def _settings(lexicons: Sequence[str], settings: Sequence[str]) -> defaultdict[str, dict[str, Any]]:
+def settings_of(
+    lexicons: Sequence[str], settings: Sequence[str]
+) -> defaultdict[str, dict[str, Any]]:
     """Options by strategy, from `NAME=PATH` and `NAME.option=value`."""
     from dialeval.commands.generate import setting
     from dialeval.dialogues import BadInput
@@ -170,7 +172,7 @@ def _paraphraser(model: str, floor: float, seed: int) -> dict[str, Any]:
     return {**found, "similarity": minilm, "floor": floor}
 
 
-def _turns(text: str) -> str | tuple[int, ...]:
+def turns_of(text: str) -> str | tuple[int, ...]:
     from dialeval.dialogues import BadInput
 
     if text in ("all", "last"):

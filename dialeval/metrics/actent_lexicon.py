@@ -1,0 +1,197 @@
+"""Activities and entities found in text, by word lists: our own small ones, or files by path."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from dialeval.metrics.actent import END, ActEnt, Utterance
+
+Tags = Callable[[Sequence[str]], Sequence[str]]
+"""From words to their Penn tags, of which only those of verbs and nouns matter."""
+
+PRESENT, PAST = "activities_present_form.txt", "activities_past_form.txt"
+ENTITIES = "unigram2entity_dict.json"
+_EDGES = "\"'`()[]{}<>,;:!?*"
+_URL = re.compile(r"(?:https?|ftp)://|www\.", re.IGNORECASE)
+_PATH = re.compile(r"[~.]?/[\w.~-]+(?:/|$)")
+_BREAK = re.compile(rf"\s*{END}\s*|\n+")
+_BEFORE_NOUN = frozenset(
+    ("a", "an", "the", "my", "your", "his", "her", "its", "our", "their", "this", "that", "these",
+     "those", "some", "any", "no", "each", "every", "of")
+)  # fmt: skip
+_STAND_IN = "something"
+
+
+@dataclass(frozen=True)
+class ActEntLexicon:
+    """Which words are which activity, and which are which entity.
+
+    Args:
+        name (`str`):
+            What signatures call it.
+        activities (`Mapping[str, str]`):
+            The activity of each form; a verb and its particle are one word: `comeup`.
+        entities (`Mapping[str, str]`):
+            The entity of each name; two words are joined by `_`.
+    """
+
+    name: str
+    activities: Mapping[str, str] = field(repr=False)
+    entities: Mapping[str, str] = field(repr=False)
+
+    def entity(self, word: str) -> str | None:
+        """The entity that a word names, if it does (Serban et al.'s order of spellings)."""
+        if _URL.match(word):
+            return "<url>"
+        if _PATH.match(word):
+            return "<path>"
+        for form in _spellings(word):
+            if form in self.entities:
+                return self.entities[form]
+        return None
+
+
+@cache
+def embedded_lexicon() -> ActEntLexicon:
+    """Our own small lists, which come with the package.
+
+    Example:
+        >>> embedded_lexicon().activities["reinstalling"], embedded_lexicon().entity("Wifi")
+        ('install', 'wireless')
+    """
+    return ActEntLexicon("embedded", _listed("activities.txt"), _listed("entities.txt"))
+
+
+def read_lexicon(folder: Path | str) -> ActEntLexicon:
+    """The lists in a folder, under the names of the released ones.
+
+    Those are `activities_present_form.txt` and `activities_past_form.txt`, whose rows belong
+    together and whose first word names the activity, and `unigram2entity_dict.json`, from names
+    to entities.
+    """
+    folder = Path(folder)
+    missing = [name for name in (PRESENT, ENTITIES) if not (folder / name).is_file()]
+    if missing:
+        raise ValueError(
+            f"{folder}: expected lists of activities and entities, but {' and '.join(missing)} is "
+            f"missing. Give a folder with {PRESENT}, {PAST} and {ENTITIES}."
+        )
+    present = _lines(folder / PRESENT)
+    past = _lines(folder / PAST) if (folder / PAST).is_file() else [[] for _ in present]
+    if len(past) != len(present):
+        raise ValueError(
+            f"{folder}: {PRESENT} has {len(present)} rows and {PAST} {len(past)}, but each row of "
+            "one belongs to a row of the other. Give lists of the same length."
+        )
+    activities: dict[str, str] = {}
+    for now, then in zip(present, past, strict=True):
+        for form in (*now, *then) if now else ():
+            activities.setdefault(form.replace("-", "").lower(), now[0])
+    entities = json.loads((folder / ENTITIES).read_text("utf-8"))
+    return ActEntLexicon(folder.name, activities, entities)
+
+
+def extract(text: str, lexicon: ActEntLexicon, tags: Tags | None = None) -> ActEnt:
+    """The activities and entities of a text.
+
+    An utterance ends at `__eou__` or at the end of a line. Names are looked up two words at a
+    time, then one. What is left is read for activities: verbs in the list, or the first noun in
+    it where there is no verb at all. The released tool also adds misspellings by word vectors and
+    tags with a Twitter tagger; neither is done here.
+
+    Args:
+        tags (`Callable`, *optional*):
+            A tagger. Without one, a word after an article or a possessive is taken for a noun, and
+            any other for a verb.
+
+    Example:
+        >>> found = extract("try to mount the USB stick", embedded_lexicon())
+        >>> sorted(found.activities), sorted(found.entities)
+        (['mount', 'try'], ['usb'])
+    """
+    parts = [part for part in _BREAK.split(text) if part.strip()] or [""]
+    return ActEnt(tuple(_utterance(part, lexicon, tags or plain_tags) for part in parts))
+
+
+def plain_tags(words: Sequence[str]) -> list[str]:
+    """Nouns after an article or a possessive, verbs elsewhere.
+
+    Example:
+        >>> plain_tags(["boot", "the", "boot"])
+        ['VB', 'VB', 'NN']
+    """
+    before = ["", *(word.lower() for word in words[:-1])]
+    return ["NN" if word in _BEFORE_NOUN else "VB" for word in before]
+
+
+def _utterance(text: str, lexicon: ActEntLexicon, tags: Tags) -> Utterance:
+    words = [word for raw in text.split() if (word := raw.strip(_EDGES).rstrip("."))]
+    entities, left = _entities(words, lexicon)
+    return Utterance(frozenset(_activities(left, lexicon, tags)), frozenset(entities))
+
+
+def _entities(words: Sequence[str], lexicon: ActEntLexicon) -> tuple[list[str], list[str]]:
+    """Entities, and the words with a stand-in at their places."""
+    found, left, at = [], [], 0
+    while at < len(words):
+        pair = "_".join(words[at : at + 2]) if at + 1 < len(words) else ""
+        step = 2 if pair and (entity := _pair(pair, lexicon)) else 1
+        entity = entity if step == 2 else lexicon.entity(words[at])
+        if entity:
+            found.append(entity)
+        left.append(_STAND_IN if entity else words[at])
+        at += step
+    return found, left
+
+
+def _pair(pair: str, lexicon: ActEntLexicon) -> str | None:
+    return next((lexicon.entities[f] for f in _cases(pair) if f in lexicon.entities), None)
+
+
+def _activities(words: Sequence[str], lexicon: ActEntLexicon, tags: Tags) -> Iterator[str]:
+    if not words:
+        return
+    kinds = list(tags(words))
+    forms = [word.replace("-", "").lower() for word in words]
+    known = [_activity(forms, at, lexicon) for at in range(len(forms))]
+    if any(kind.startswith("VB") for kind in kinds):
+        places = [at for at, kind in enumerate(kinds) if kind.startswith("VB")]
+    else:
+        places = [at for at, kind in enumerate(kinds) if kind.startswith("NN")][:1]
+    yield from (known[at] for at in places if known[at])
+
+
+def _activity(forms: Sequence[str], at: int, lexicon: ActEntLexicon) -> str | None:
+    """The activity of a verb with the word after it, or of the verb alone."""
+    glued = "".join(forms[at : at + 2]) if at + 1 < len(forms) else ""
+    return lexicon.activities.get(glued) or lexicon.activities.get(forms[at])
+
+
+def _spellings(word: str) -> Iterator[str]:
+    """A word as it is and in other cases, then its beginning, then without its last digits."""
+    yield from _cases(word)
+    head = re.split(r"[-/\\]", word)[0]
+    if head != word and len(head) >= 4:
+        yield from _cases(head)
+    if word[-1:].isdigit() and (bare := word.rstrip("0123456789.")):
+        yield from _cases(bare)
+
+
+def _cases(word: str) -> tuple[str, ...]:
+    return word, word.title(), word.lower(), word.upper(), word.replace(".", "")
+
+
+def _listed(name: str) -> dict[str, str]:
+    """From each word of a row to the row's first."""
+    text = files("dialeval.metrics").joinpath("resources", name).read_text("utf-8")
+    rows = (line.split() for line in text.splitlines() if line.strip() and line[0] != "#")
+    return {form: row[0] for row in rows for form in row}
+
+
+def _lines(path: Path) -> list[list[str]]:
+    """The words of each row; one without words keeps its place, since two files go together."""
+    return [line.split() for line in path.read_text("utf-8").splitlines()]
