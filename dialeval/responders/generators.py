@@ -28,6 +28,7 @@ from dialeval.models.packages import smollm2_path
 from dialeval.models.sharing import backbone_of
 from dialeval.models.weights import best_device
 from dialeval.responders.prompts import PromptFormat, prompt_format
+from dialeval.responders.room import repeat_with_room
 
 logger = logging.getLogger(__name__)
 
@@ -125,7 +126,8 @@ class Generator:
                 as many rows come back as `num_return_sequences` says.
         """
         batch = self._batch(rows)
-        inputs = self._inputs(batch, copies, settings.get("num_beams", 1), first)
+        beams = settings.get("num_beams", 1)
+        inputs = self._inputs(batch, copies, beams, first, max_new_tokens)
         skip, given = self.start_at(rows), int(first is not None)
         if given and max_new_tokens == 1:
             return inputs["decoder_input_ids" if self.two_parts else "input_ids"][:, skip:]
@@ -151,7 +153,12 @@ class Generator:
         return {name: each.to(self.model.device) for name, each in batch.items()}
 
     def _inputs(
-        self, batch: dict[str, Tensor], copies: int, beams: int, first: Callable | None
+        self,
+        batch: dict[str, Tensor],
+        copies: int,
+        beams: int,
+        first: Callable | None,
+        max_new_tokens: int,
     ) -> dict[str, Any]:
         """What transformers' generate() continues: prompts that are read already."""
         inputs = {name: each.repeat_interleave(copies, 0) for name, each in batch.items()}
@@ -168,7 +175,10 @@ class Generator:
             return {**inputs, "encoder_outputs": state}
         if state is None:
             return inputs
-        state.batch_repeat_interleave(copies * beams)
+        if beams > 1:  # which change places, and so are copied anyway
+            state.batch_repeat_interleave(copies * beams)
+        else:
+            repeat_with_room(state, copies, max_new_tokens)
         return {**inputs, "past_key_values": state}
 
     def _continued(self, inputs: dict[str, Tensor], opened: Tensor) -> dict[str, Tensor]:

@@ -14,6 +14,7 @@ import torch
 from accelerate.utils import gather_object
 from torch import Tensor
 from tqdm.auto import tqdm
+from transformers import PreTrainedModel
 
 from dialeval.dialogues import BadInput, Passage, Passages
 from dialeval.dialogues.encoding import Encoded, InputFormat
@@ -46,12 +47,16 @@ def score_responses(scorer: NeuralScorer, passages: Passages | Sequence[Passage]
 
     Models that cannot share a context (encoders, recurrent ones) read each passage by itself.
     """
+    return scorer.probabilities(response_margins(scorer, passages))
+
+
+def response_margins(scorer: NeuralScorer, passages: Passages | Sequence[Passage]) -> np.ndarray:
+    """How far the human logit is above the machine's, read as in [`score_responses`]."""
     if not _can_pack(scorer):
-        return scorer(passages)
-    found = [
-        _packed_margins(scorer, window) for window in chunks(each_passage(passages), _WINDOW)
-    ]  # (window,) each
-    return scorer.probabilities(np.concatenate(found) if found else np.zeros(0))
+        return scorer.margins(passages)
+    windows = chunks(each_passage(passages), _WINDOW)
+    found = [_packed_margins(scorer, window) for window in windows]  # (window,) each
+    return np.concatenate(found) if found else np.zeros(0)
 
 
 def score_prefixes(
@@ -176,9 +181,7 @@ def _forward_packed(scorer: NeuralScorer, packs: Sequence[Pack]) -> np.ndarray:
     model = _discriminator(scorer)
     batch = {k: each.to(scorer.device) for k, each in packed_batch(packs, scorer.pad_id).items()}
     row, column, allowed = (batch.pop(name) for name in ("row", "column", "allowed"))
-    dtype = next(model.backbone.parameters()).dtype
-    mask = torch.zeros(allowed.shape, dtype=dtype, device=allowed.device)
-    mask.masked_fill_(~allowed, torch.finfo(dtype).min)  # eager attention adds its mask
+    mask = additive_mask(allowed, next(model.backbone.parameters()).dtype)
     states = model.backbone(**batch, attention_mask=mask, use_cache=False).last_hidden_state
     return _numbers(scorer, model.score(states[row, column]).squeeze(-1))
 
@@ -360,6 +363,16 @@ def _is_causal(scorer: NeuralScorer) -> bool:
 def _can_pack(scorer: NeuralScorer) -> bool:
     if not _is_causal(scorer):
         return False
-    config = _discriminator(scorer).backbone.config
-    attends = config._attn_implementation in ("sdpa", "eager")
-    return attends and config.model_type in _PACKABLE
+    return packable(_discriminator(scorer).backbone)
+
+
+def packable(model: PreTrainedModel) -> bool:
+    """Whether a causal model can read several responses to a context in one row."""
+    attends = model.config._attn_implementation in ("sdpa", "eager")
+    return attends and model.config.model_type in _PACKABLE
+
+
+def additive_mask(allowed: Tensor, dtype: torch.dtype) -> Tensor:
+    """Which token sees which, as what attention adds to its scores: eager knows no other mask."""
+    mask = torch.zeros(allowed.shape, dtype=dtype, device=allowed.device)
+    return mask.masked_fill_(~allowed, torch.finfo(dtype).min)

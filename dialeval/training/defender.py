@@ -1,6 +1,7 @@
 """The judge under attack: human-vs-machine, which learns, and human-vs-random, which is frozen."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from scipy.special import expit, logit
 from dialeval.dialogues import BadInput, Passage
 from dialeval.scorers.joint import COMBINE, JointScorer, geometric_mean, soft_minimum
 from dialeval.scorers.neural import NeuralScorer
+from dialeval.scorers.ranking import response_margins, score_responses
 
 _EDGE = 1e-12  # keeps logits of saturated scores finite
 
@@ -32,16 +34,18 @@ class Defender:
         if combine not in COMBINE:
             raise BadInput(f"`combine` is {' or '.join(COMBINE)}, but got {combine!r}.")
         self.hvm, self.hvr, self.combine = hvm, hvr, combine
+        hvm.cache = None  # its scores would be those of weights that have changed since
 
     def margins(self, passages: Sequence[Passage]) -> np.ndarray:
         """HvM's output h of each passage."""
-        return self.hvm.margins(passages)
+        return response_margins(self.hvm, passages)
 
     def relevance(self, passages: Sequence[Passage]) -> np.ndarray:
         """HvR's P(human) of each passage; 1 where there is no HvR."""
         if self.hvr is None:
             return np.ones(len(passages))
-        return np.asarray(self.hvr(passages), dtype=float)
+        ask = partial(score_responses, self.hvr) if isinstance(self.hvr, NeuralScorer) else self.hvr
+        return np.asarray(ask(passages), dtype=float)
 
     def scores(self, margins: np.ndarray, relevance: np.ndarray) -> np.ndarray:
         """The score s(y|x) from both outputs (Gao et al., 2021, eqs. 2 and 6)."""
@@ -60,6 +64,8 @@ class Defender:
     def scorer(self, name: str) -> Any:
         """The whole judge as a scorer, to save and to load."""
         self.hvm.name = name
+        self.hvm.temperature, self.hvm.curve = 1.0, None  # eq. 2, as in `scores`
+        vars(self.hvm).pop("_fingerprint", None)  # of the weights before the game
         if self.hvr is None:
             return self.hvm
         return JointScorer(self.hvm, self.hvr, self.combine, name)

@@ -125,6 +125,13 @@ class GameConfig:
         for name in at_least_one:
             if getattr(self, name) < 1:
                 raise BadInput(f"`{name}` is 1 or more, but got {getattr(self, name)}.")
+        if self.max_validated < 2:
+            raise BadInput(
+                f"a validation reads A(0) and the newest set, but `max_validated` is "
+                f"{self.max_validated}.",
+                remedy="Read 2 sets or more.",
+            )
+        _ = self.decoding  # refuses temperatures that are none
 
     @property
     def decoding(self) -> TemperatureMixture:
@@ -199,19 +206,21 @@ class AttackDefenceGame:
 
         When the iterator ends, the defender has its last weights, and `records` says how it went.
         """
-        self._resume()
-        if 0 not in self.samples:
-            self._collect(0)
+        self._begin()
         while not self.over:
             yield from self._attack() if self.phase == "attack" else self._defend()
 
     def attack_once(self) -> Iterator[dict[str, Any]]:
         """One attack on the defender as it is, and no defence; yields the numbers of each step."""
-        self._resume()
-        if 0 not in self.samples:
-            self._collect(0)
+        self._begin()
         if self.phase == "attack":
             yield from self._attack()
+
+    def _begin(self) -> None:
+        """Go on where a game was left, or draw A(0)."""
+        if not self._resume():  # samples without a checkpoint may be of other settings
+            self._collect(0)
+            self.save()
 
     @property
     def over(self) -> bool:
@@ -243,7 +252,7 @@ class AttackDefenceGame:
                 break
             self._save_at_times()
         self._collect(self.turn, found)
-        self.records.append(self._record(found))
+        self.records.append(self._record())
         self._save_attacker()
         self.phase, self.step = "defence", 0
         self.save()
@@ -283,7 +292,7 @@ class AttackDefenceGame:
             at_temperature=config.logprob_temperature == "sampling",
         )
         self._update(self.generator.model, self.attacker_optimizer)
-        told = self._mean([loss * self.ranks, rewards.mean()], len(mine))
+        told = self._mean([loss * len(rows) / len(mine), rewards.mean()], len(mine))
         return {"loss": finite_loss(told[0], f"attack step {self.step}"), "reward": told[1]}
 
     def rewards(self, drawn: Drawn) -> np.ndarray:
@@ -301,9 +310,9 @@ class AttackDefenceGame:
         mine = slice(self.rank, None, self.ranks)
         hvm = self.defender.hvm
         passages = [*human[mine], *machine[mine]]
-        ids = [each.ids for each in hvm.input_format(hvm.tokenizer, passages)]
+        ids = [each.ids or [hvm.pad_id] for each in hvm.input_format(hvm.tokenizer, passages)]
         batch = {name: each.to(hvm.device) for name, each in pad(ids, hvm.pad_id).items()}
-        torch.manual_seed(self._seed([_DEFENCE, self.step, self.rank]) % 2**63)
+        torch.manual_seed(self._seed([self.turn, _DEFENCE, self.step, self.rank]) % 2**63)
         hvm.model.train()
         with self.accelerator.autocast():
             logits = hvm.model(**batch).logits  # (2 * pairs, 2)
@@ -335,7 +344,7 @@ class AttackDefenceGame:
 
     # What is measured
 
-    def _record(self, samples: dict[str, Any] | None) -> dict[str, Any]:
+    def _record(self) -> dict[str, Any]:
         """How the defender stands after an attack, on every set of samples (Figure 2)."""
         accuracies = self._measure()
         values = [each[self.config.accuracy] for each in accuracies.values()]
@@ -530,10 +539,9 @@ class AttackDefenceGame:
     def _update(self, model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
         """One step with the gradients of all processes, which add up to the batch's."""
         parameters = list(trainable(model).values())
-        if self.ranks > 1:
-            for each in parameters:
-                gradient = torch.zeros_like(each) if each.grad is None else each.grad
-                each.grad = self.accelerator.reduce(gradient, "sum")
+        for each in parameters:  # without a gradient Adam would not move, with 0 it does
+            gradient = torch.zeros_like(each) if each.grad is None else each.grad
+            each.grad = self.accelerator.reduce(gradient, "sum") if self.ranks > 1 else gradient
         if self.config.max_grad_norm:
             torch.nn.utils.clip_grad_norm_(parameters, self.config.max_grad_norm)
         optimizer.step()
@@ -573,10 +581,11 @@ class AttackDefenceGame:
                 (folder / "game.json").write_text(json.dumps(told), encoding="utf-8")
         self.accelerator.wait_for_everyone()
 
-    def _resume(self) -> None:
+    def _resume(self) -> bool:
+        """Put back where the game stood, if it was begun."""
         found = last_whole(self.folder / "checkpoint")
         if found is None:
-            return
+            return False
         told = json.loads((found / "game.json").read_text(encoding="utf-8"))
         if told["config"] != asdict(self.config):
             own = asdict(self.config)
@@ -595,6 +604,7 @@ class AttackDefenceGame:
         )
         for side, model, optimizer in sides:
             set_trainable(model, read_state(found / side, optimizer)[0])
+        return True
 
     def _told(self, numbers: dict[str, Any], total: int) -> dict[str, Any]:
         where = {"game": self.name, "turn": self.turn, "phase": self.phase, "step": self.step}

@@ -1,0 +1,113 @@
+"""Peak memory of an attack step and a defence step, all weights learning against LoRA adapters.
+
+Each way plays in a process of its own: a GPT-2 of 6 layers and 768 wide attacks, and a
+discriminator that began as it did defends. With LoRA both hold the same frozen backbone, and what
+is copied for the next attacker, and kept by the optimisers, are adapters. Counted is what the
+process has at its peak above what it had after the same steps of a tiny model: weights, gradients,
+optimisers, and the activations of batches of 8 rows, which adapters do not make smaller.
+"""
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import torch
+from rich.console import Console
+from rich.table import Table
+from transformers import GPT2Config, GPT2LMHeadModel
+
+from dialeval.dialogues import Passage, Passages, Turn, to_passages
+from dialeval.dialogues.encoding import input_format
+from dialeval.models.tokenizers import word_tokenizer
+from dialeval.protocols.att import build_players
+from dialeval.responders.generators import Generator
+from dialeval.responders.prompts import PromptFormat
+from dialeval.scorers.neural import NeuralScorer
+from dialeval.training.defender import Defender
+from dialeval.training.game import AttackDefenceGame, GameConfig
+
+WAYS = {"full": "all weights", "lora": "LoRA on one backbone"}
+VOCABULARY = 5_000
+
+
+def main() -> dict[str, float]:
+    """Print megabytes of each way, and how many times less LoRA needs."""
+    found = {way: _measured(way) for way in WAYS}
+    table = Table("what learns", "weights that learn", "peak MB", "LoRA needs so many times less")
+    for way, told in found.items():
+        ratio = told["megabytes"] / found["lora"]["megabytes"]
+        row = (f"{told['learning']:,}", f"{told['megabytes']:.0f}", f"{ratio:.2f}")
+        table.add_row(WAYS[way], *row)
+    Console().print(table)
+    return {way: told["megabytes"] for way, told in found.items()}
+
+
+def _measured(way: str) -> dict[str, float]:
+    command = [sys.executable, "-m", "benchmarks.att_memory", way]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def play(way: str) -> dict[str, float]:
+    """What one step of each side takes, in this process."""
+    tokenizer = word_tokenizer([" ".join(_words())], VOCABULARY + 4)
+    human = _talk(32)
+    _steps(_game(way, tokenizer, human, 16))
+    before = _peak()
+    game = _steps(_game(way, tokenizer, human, 768))
+    models = game.generator.model, game.defender.hvm.model
+    learning = sum(w.numel() for m in models for w in m.parameters() if w.requires_grad)
+    return {"megabytes": _peak() - before, "learning": learning}
+
+
+def _steps(game: AttackDefenceGame) -> AttackDefenceGame:
+    """The game after one step of each side."""
+    game._collect(0)
+    game.attack_step()
+    game._collect(1)
+    game.defence_step()
+    return game
+
+
+def _game(way: str, tokenizer: object, human: Passages, width: int) -> AttackDefenceGame:
+    torch.manual_seed(0)
+    ids = {"bos_token_id": tokenizer.bos_token_id, "eos_token_id": tokenizer.eos_token_id}
+    shape = {"n_embd": width, "n_layer": 6, "n_head": 8, "n_positions": 64}
+    model = GPT2LMHeadModel(GPT2Config(vocab_size=len(tokenizer), **shape, **ids))
+    generator, judge = build_players(Generator(model, tokenizer, PromptFormat()), tune=way)
+    defender = Defender(NeuralScorer(judge, tokenizer, input_format("att"), device="cpu"))
+    config = GameConfig(
+        hypotheses=2, attack_batch=4, defence_batch=4, max_new_tokens=10, samples=8,
+        validation_contexts=10,
+    )  # fmt: skip
+    folder = Path(tempfile.mkdtemp())
+    return AttackDefenceGame(config, generator, defender, human, human, folder)
+
+
+def _words() -> list[str]:
+    return [f"w{number}" for number in range(VOCABULARY)]
+
+
+def _talk(count: int) -> Passages:
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice(_words(), 20)) for _ in range(2 * count)]
+    pairs = zip(texts[::2], texts[1::2], strict=True)
+    return to_passages(
+        Passage((Turn("A", one),), other, id=str(row)) for row, (one, other) in enumerate(pairs)
+    )
+
+
+def _peak() -> float:
+    """Megabytes that this process has had at most."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        print(json.dumps(play(sys.argv[1])))
+    else:
+        main()
