@@ -12,7 +12,8 @@ from dialeval.dialogues import write_passages
 
 README = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", README, re.DOTALL)
-RUN = tuple(f"dialeval {name} " for name in ("data", "evaluate", "compare", "check"))
+NAMES = ("data", "evaluate", "compare", "check", "report", "perturb")
+RUN = tuple(f"dialeval {name} " for name in NAMES)
 COMMANDS = [
     shlex.split(line, comments=True)
     for language, block in BLOCKS

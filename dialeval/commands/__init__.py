@@ -6,16 +6,24 @@ import typer
 
 from dialeval._version import __version__
 from dialeval.commands import (
+    card,
     check,
     compare,
     data,
     demo,
+    ere,
     evaluate,
     generate,
     panel,
+    perturb,
+    pull,
+    push,
     register,
+    report,
+    robustness,
     score,
     selfchat,
+    spaces,
     train,
     train_generator,
     transfer,
@@ -35,12 +43,20 @@ app.command("train-generator", context_settings=_PASSED_ON)(train_generator.trai
 app.command("score")(score.score)
 app.command("generate")(generate.generate)
 app.command("evaluate")(evaluate.evaluate)
+app.command("ere")(ere.ere)
+app.command("report")(report.report)
 app.command("compare")(compare.compare)
 app.command("check")(check.check)
 app.command("transfer")(transfer.transfer)
 app.command("panel")(panel.panel)
+app.command("perturb")(perturb.perturb)
+app.command("robustness")(robustness.robustness)
 app.command("register")(register.register)
 app.command("selfchat")(selfchat.selfchat)
+app.command("push")(push.push)
+app.command("pull")(pull.pull)
+app.command("card")(card.card)
+app.add_typer(spaces.app, name="spaces")
 
 
 def _version(wanted: bool) -> None:

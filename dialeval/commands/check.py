@@ -1,13 +1,13 @@
 """`dialeval check`: does a run meet conditions? Exit code 0 if so, 1 if not, 2 on bad input."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from dialeval.commands.console import out
 
-_SYSTEM = "Which system must meet them; all by default. Repeatable."
+_SYSTEM = "Which system must meet them; all by default, but no second human. Repeatable."
 _EVALUATOR = "Before which evaluator; all but coin and length by default. Repeatable."
 
 
@@ -26,7 +26,7 @@ def check(
 ) -> None:
     """Check a run against limits, for continuous integration."""
     from dialeval.dialogues.sources import BadInput
-    from dialeval.protocols.comparison import check_run
+    from dialeval.protocols.comparison import check_run, read_results
 
     if conservative and bound != "value":
         raise BadInput("--conservative chooses the bound by itself.", remedy="Leave out --bound.")
@@ -34,7 +34,7 @@ def check(
         run,
         _limits(min, "--min"),
         _limits(max, "--max"),
-        systems=system or (),
+        systems=system or _judged(read_results(run)["results"]),
         evaluators=evaluator or (),
         bound="conservative" if conservative else bound,
     )
@@ -45,6 +45,13 @@ def check(
     if failed:
         out.print(f"{failed} of {len(checks)} conditions not met.", style="bold red")
         raise typer.Exit(1)
+
+
+def _judged(rows: list[dict[str, Any]]) -> list[str]:
+    """The systems of a run, without the second human, who has nothing to prove."""
+    from dialeval.metrics.results import SECOND_HUMAN
+
+    return sorted({row["system"] for row in rows if row["evaluator"]} - {"", SECOND_HUMAN})
 
 
 def _limits(conditions: list[str] | None, option: str) -> dict[str, float]:

@@ -12,6 +12,13 @@ FORMATS = ("table", "markdown", "latex", "json")
 ANSWERING = ("parrot", "random", "next", "constant", "retrieval")
 """Responders that need nothing but the contexts and the human replies."""
 Formats = Annotated[str, typer.Option("--format", help=f"What to print: {', '.join(FORMATS)}.")]
+Evaluators = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="svm-unigram, embedding, hierarchical, minilm, ..., or all; not retrained: the folder "
+        "or Hub name of a saved one, NAME=FOLDER, zero-shot[:MEASURE[:MODEL]]. Repeatable."
+    ),
+]
 
 
 def evaluate(
@@ -25,10 +32,7 @@ def evaluate(
             "generator's folder. Repeatable."
         ),
     ] = None,
-    evaluator: Annotated[
-        list[str] | None,
-        typer.Option(help="svm-unigram, embedding, hierarchical, minilm, ..., or all. Repeatable."),
-    ] = None,
+    evaluator: Evaluators = None,
     output_dir: Annotated[Path, typer.Option("--output-dir", "-o", help="Where it goes.")] = Path(
         "runs/evaluation"
     ),
@@ -47,6 +51,9 @@ def evaluate(
     skip_bad: o.SkipBad = False,
     max_new_tokens: Annotated[int, typer.Option(help="Of systems that answer now.")] = 40,
     decoding: Annotated[str, typer.Option(help="Of systems that answer now.")] = "sampling",
+    second_human: Annotated[
+        bool, typer.Option(help="A row for a second human's replies, where the data have them.")
+    ] = True,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the results of another run.")
     ] = False,
@@ -59,7 +66,7 @@ def evaluate(
     from dialeval.protocols.evaluation import EvaluationRun, align
     from dialeval.protocols.evaluation import evaluate as run
 
-    _check(format, limit)
+    check_asked(format, limit, output_dir)
     settings = EvaluationRun(
         evaluators=evaluator, folds=folds, seeds=seeds, seed=seed, output_dir=str(output_dir),
         overwrite=overwrite,
@@ -67,52 +74,60 @@ def evaluate(
     options = o.read_options(
         input_format, skip_bad, context_turns=context_turns, filter=filter, allow_empty=True
     )
-    passages = human_passages(
-        human or ["chitchat"], options, limit or (None if human else 500), seed
-    )
+    passages, second = human_passages(human, options, limit, seed)
     answering = (passages, options, output_dir, seed, decoding, max_new_tokens)
-    systems = _systems(system or ["parrot", "constant"], *answering)
+    systems, training = all_answers(system or ["parrot", "constant"], *answering)
+    material = align(passages, systems, second if second_human else None, training)
     with progress() as tell:
-        told = run(align(passages, systems), settings, tell=tell)
+        told = run(material, settings, tell=tell)
     show(told, output_dir, format)
 
 
-def _check(format: str, limit: int | None) -> None:
+def check_asked(format: str, limit: int | None, output_dir: Path) -> None:
+    """Refuse what cannot be done before anything is read."""
     from dialeval.dialogues import BadInput
 
     if format not in FORMATS:
         raise BadInput(f"Unknown format {format!r}.", remedy=f"Choose from {', '.join(FORMATS)}.")
     if limit is not None and limit < 1:
         raise BadInput(f"--limit counts contexts, so it is at least 1, but got {limit}.")
+    if output_dir.exists() and not output_dir.is_dir():
+        remedy = "Choose another --output-dir."
+        raise BadInput(
+            "expected a folder for the results, found a file.", output_dir, remedy=remedy
+        )
 
 
 def show(told: dict[str, Any], output_dir: Path, format: str) -> None:
     """Print the results in the wanted form, and write the report."""
-    import json
-
     from rich.markup import escape
 
-    from dialeval.reports.evaluation import evaluation_table, to_latex, to_markdown
+    from dialeval.reports.evaluation import evaluation_table, verdict_lines
     from dialeval.reports.evaluation_html import write_report
-    from dialeval.reports.evaluation_rows import headlines
 
     path = write_report(output_dir)
     if format == "table":
-        for row in headlines(told).values():
-            system, verdict, text = (escape(row[key]) for key in ("system", "verdict", "text"))
-            out.print(f"[bold]{system}[/]: [bold]{verdict}[/]. {text}")
-        out.print(evaluation_table(told))
+        for line in verdict_lines(told):
+            out.print(line)
+        out.print(evaluation_table(told, out.width))
         for remark in told["remarks"]:
             say(f"[yellow]{escape(remark)}[/]")
-    elif format == "markdown":
-        print(to_markdown(told))
-    elif format == "latex":
-        print(to_latex(told))
     else:
-        print(json.dumps(told, ensure_ascii=False, indent=2))
+        print(as_text(told, format))
     numbers = escape(str(output_dir / "results.json"))
     say(f"Report: [bold]{escape(str(path))}[/], numbers: [bold]{numbers}[/]")
     say(f"[dim]{escape(told['signature'])}[/]")
+
+
+def as_text(told: dict[str, Any], format: str) -> str:
+    """The results as Markdown, LaTeX or JSON."""
+    import json
+
+    from dialeval.reports.evaluation import to_latex, to_markdown
+
+    if format == "json":
+        return json.dumps(told, ensure_ascii=False, indent=2)
+    return to_markdown(told) if format == "markdown" else to_latex(told)
 
 
 def progress():
@@ -136,37 +151,44 @@ def progress():
     return bar()
 
 
-def human_passages(files: list[str], options: Any, limit: int | None, seed: int) -> Any:
+def human_passages(
+    files: list[str] | None, options: Any, limit: int | None, seed: int
+) -> tuple[Any, Any]:
+    """Human passages, of the embedded corpus where no file is named, and a second human's."""
     from dialeval.dialogues import BadInput, authors, by_author
     from dialeval.dialogues.splits import some_dialogues
+    from dialeval.protocols.evaluation import second_humans
 
+    limit, files = limit or (None if files else 500), files or ["chitchat"]
     everyone = o.read_files(files, options)[0]
     found = by_author(everyone, "human")
     if not len(found):
         names = ", ".join(authors(everyone)) or "nobody"
         remedy = "Give the file with the human ones."
         raise BadInput(f"no human responses, only those of {names}.", files[0], remedy=remedy)
-    return found if limit is None else some_dialogues(found, limit, seed)
+    first = found if limit is None else some_dialogues(found, limit, seed)
+    return first, second_humans(everyone)
 
 
-def _systems(texts: list[str], *answering: Any) -> dict[str, Any]:
-    """The answers of each system, by its name."""
+def all_answers(texts: list[str], *answering: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The answers of each system by its name, and what is known about its training."""
     from dialeval.dialogues import BadInput
 
     found: dict[str, Any] = {}
+    known: dict[str, Any] = {}
     for text in texts:
-        name, answers = system_answers(text, *answering)
+        name, answers, training = _answers(text, *answering)
         if name in found:
             remedy = "Give each a name of its own: --system first=..."
             raise BadInput(f"two systems are called {name!r}.", remedy=remedy)
-        found[name] = answers
-    return found
+        found[name], known[name] = answers, training
+    return found, known
 
 
-def system_answers(
+def _answers(
     text: str, human: Any, options: Any, folder: Path, seed: int, decoding: str, tokens: int
-) -> tuple[str, Any]:
-    """A system's name and its answers: from a file, or given now by a responder."""
+) -> tuple[str, Any, dict[str, Any]]:
+    """A system's name, its answers, from a file or given now, and how it was trained."""
     from dialeval.dialogues import BadInput, authors, by_author
 
     name, sign, path = text.partition("=")
@@ -179,7 +201,7 @@ def system_answers(
         raise BadInput("it holds no responses.", path, remedy=f"Give what {name} answered.")
     names = [each for each in authors(found) if each != "human"] or ["human"]
     if len(names) == 1 or name in names:
-        return name, by_author(found, name if name in names else names[0])
+        return name, by_author(found, name if name in names else names[0]), _told_by(path)
     raise BadInput(
         f"it holds several systems: {', '.join(names)}.",
         path,
@@ -187,10 +209,23 @@ def system_answers(
     )
 
 
+def _told_by(path: str) -> dict[str, Any]:
+    """What the manifest beside a file of answers says about the generator's training."""
+    import json
+
+    try:
+        found = json.loads(Path(f"{path}.run.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    found = found if isinstance(found, dict) else {}
+    training = found.get("training")
+    return {**found, **(training if isinstance(training, dict) else {})}
+
+
 def _answered(
     text: str, human: Any, folder: Path, seed: int, decoding: str, tokens: int
-) -> tuple[str, Any]:
-    """The name of a responder, and its answers; a run that was stopped is gone on with."""
+) -> tuple[str, Any, dict[str, Any]]:
+    """The name of a responder, its answers (a run that was stopped goes on), and its training."""
     from dialeval.dialogues import ReadOptions, iterate, read
     from dialeval.protocols.generation import generate, run_hash
 
@@ -200,7 +235,8 @@ def _answered(
     path = folder / "systems" / f"{responder.name.replace('/', '-')}-{key}.jsonl"
     done = generate(responder, asked, path)
     options = ReadOptions(keep_duplicates=True, allow_empty=True)
-    return responder.name, read(str(done.path), options)[0]
+    training = getattr(getattr(responder, "generator", None), "training", None)
+    return responder.name, read(str(done.path), options)[0], training or {}
 
 
 def _responder(text: str, human: Any, seed: int, decoding: str, tokens: int) -> Any:

@@ -1,5 +1,6 @@
 """`dialeval transfer`: does a judge trained on one system tell the others from humans?"""
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -19,7 +20,10 @@ def transfer(
     ] = None,
     evaluator: Annotated[
         list[str] | None,
-        typer.Option(help="svm-unigram (default), embedding, hierarchical, ... Repeatable."),
+        typer.Option(
+            help="svm-unigram (default), embedding, hierarchical, ...; as it is: the folder of a "
+            "saved one, zero-shot. Repeatable."
+        ),
     ] = None,
     output_dir: Annotated[Path, typer.Option("--output-dir", "-o", help="Where it goes.")] = Path(
         "runs/transfer"
@@ -42,32 +46,35 @@ def transfer(
     """
     from rich.markup import escape
 
-    from dialeval.commands.evaluate import human_passages, progress, system_answers
+    from dialeval.commands.evaluate import all_answers, check_asked, human_passages, progress
     from dialeval.protocols.evaluation import align
     from dialeval.protocols.transfer import transfer as run
     from dialeval.protocols.transfer import write_transfer
     from dialeval.reports.transfer import heat_map, transfer_table
 
+    check_asked("json", limit, output_dir)
     options = o.read_options(
         input_format, skip_bad, context_turns=context_turns, filter=filter, allow_empty=True
     )
-    passages = human_passages(
-        human or ["chitchat"], options, limit or (None if human else 500), seed
-    )
-    wanted = system or ["parrot", "constant"]
-    systems = dict(
-        system_answers(text, passages, options, output_dir, seed, "sampling", 40) for text in wanted
-    )
-    material = align(passages, systems)
+    passages, _ = human_passages(human, options, limit, seed)
+    answering = (passages, options, output_dir, seed, "sampling", 40)
+    systems, training = all_answers(system or ["parrot", "constant"], *answering)
+    material = align(passages, systems, training=training)
+    wanted = evaluator or ["svm-unigram"]
     with progress() as tell:
-        found = [run(material, name, seed, tell=tell) for name in evaluator or ["svm-unigram"]]
+        found = [run(material, name, seed, tell=tell, folder=output_dir) for name in wanted]
     path = write_transfer(found, output_dir)
-    pictures = [str(each) for one in found for each in heat_map(one, output_dir)]
+    names = [re.sub(r"[^\w.-]+", "-", one.evaluator) for one in found]
+    pictures = [
+        str(each)
+        for one, name in zip(found, names, strict=True)
+        for each in heat_map(one, output_dir, f"transfer-{name}")
+    ]
     if json:
         print(path.read_text("utf-8"), end="")
     else:
         for each in found:
             out.print(transfer_table(each))
-    for remark in material.remarks:
+    for remark in dict.fromkeys(remark for one in found for remark in one.remarks):
         say(f"[yellow]{escape(remark)}[/]")
     say(f"Numbers: [bold]{path}[/], heat maps: [bold]{', '.join(pictures)}[/]")

@@ -65,34 +65,77 @@ def ere(
         >>> found["ere"]  # it tells apart what cannot be told apart: .5, .5, 0 and 0 off
         0.25
     """
-    scores, labels = numbers(scores, "scores"), np.asarray(labels)
-    rows_of = _rows(scenarios, scores, labels)
-    taken = taken_for(scores, threshold, higher_is_human)
-    units = units_of(len(scores), groups)
+    parts = _parts(scores, labels, scenarios, threshold, higher_is_human, groups)
+    missing = [name for name in GOLD if name not in parts]
+    if missing:
+        raise ValueError(
+            f"The reliability error is a mean over {', '.join(GOLD)}, but there is no response of "
+            f"{', '.join(missing)}. Judge that scenario too."
+        )
     settings = {"method": method, "level": level, "resamples": resamples, "seed": seed}
-    told, errors = {}, np.zeros(resamples)
-    for number, (name, rows) in enumerate(rows_of.items()):
-        positive = labels[rows].astype(bool)
-        wrong, unit = taken[rows] != positive, numbered(units[rows], rows.sum())
-        told[name] = _scenario(name, wrong, positive, unit, settings)
-        drawn = resampled_sums(class_sums(wrong, positive, unit), resamples, (seed, number))
+    told = {name: _scenario(name, *part, settings) for name, part in parts.items()}
+    errors = np.zeros(resamples)
+    for number, (name, part) in enumerate(parts.items()):
+        drawn = resampled_sums(class_sums(*part), resamples, (seed, number))
         errors += np.abs(mean_of_ratios(drawn) - GOLD[name]) / len(GOLD)
     low, high = percentiles(errors, level) if _several(told) else (float("nan"),) * 2
     return {
         "ere": float(np.mean([abs(each["deviation"]) for each in told.values()])),
         "low": low,
         "high": high,
-        "n": len(scores),
+        "n": sum(each["n"] for each in told.values()),
         "coin": COIN,
         "noise_floor": float(np.mean([each["noise_floor"] for each in told.values()])),
         "scenarios": told,
     }
 
 
+def scenario_success(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    scenarios: Sequence[str],
+    *,
+    threshold: float = 0.5,
+    higher_is_human: bool = True,
+    groups: Sequence[Hashable] | None = None,
+    **settings: Any,
+) -> dict[str, dict[str, Any]]:
+    """What `ere` gives as `scenarios`, for those that there are: where some lack, all it can say.
+
+    Example:
+        >>> found = scenario_success([0.9, 0.1], [1, 0], ["human_random"] * 2)
+        >>> found["human_random"]["adversuc"], found["human_random"]["gold"]
+        (0.0, 0.0)
+    """
+    parts = _parts(scores, labels, scenarios, threshold, higher_is_human, groups)
+    return {name: _scenario(name, *part, settings) for name, part in parts.items()}
+
+
+Part = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Of a scenario: whether each judgement was wrong, the positive examples, and the dialogues."""
+
+
+def _parts(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    scenarios: Sequence[str],
+    threshold: float,
+    higher_is_human: bool,
+    groups: Sequence[Hashable] | None,
+) -> dict[str, Part]:
+    scores, labels = numbers(scores, "scores"), np.asarray(labels)
+    taken = taken_for(scores, threshold, higher_is_human)
+    units, found = units_of(len(scores), groups), {}
+    for name, rows in _rows(scenarios, scores, labels).items():
+        positive = labels[rows].astype(bool)
+        found[name] = taken[rows] != positive, positive, numbered(units[rows], rows.sum())
+    return found
+
+
 def _rows(
     scenarios: Sequence[str], scores: np.ndarray, labels: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Which rows each scenario has, in the order of `GOLD`, once all are there with both labels."""
+    """Which rows each scenario has, in the order of `GOLD`, once it has both labels."""
     scenarios = np.asarray(scenarios, dtype=object)
     if not scores.shape == labels.shape == scenarios.shape:
         raise ValueError(
@@ -103,13 +146,7 @@ def _rows(
     unknown = sorted(map(str, found - GOLD.keys()))
     if unknown:
         raise ValueError(f"Unknown scenario {unknown[0]!r}. Choose from {names}.")
-    missing = [name for name in GOLD if name not in found]
-    if missing:
-        raise ValueError(
-            f"The reliability error is a mean over {names}, but there is no response of "
-            f"{', '.join(missing)}. Judge that scenario too."
-        )
-    rows = {name: scenarios == name for name in GOLD}
+    rows = {name: scenarios == name for name in GOLD if name in found}
     for name, each in rows.items():
         try:
             scores_and_labels(scores[each], labels[each], kinds=("negative", "positive"))

@@ -4,15 +4,19 @@ import json
 import math
 import platform
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
-from importlib.metadata import version
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from dialeval._version import __version__
 
 REFERENCES = ("coin", "length")
 """Evaluators that stand in every table, to show what is to be had for nothing."""
-_LIBRARIES = ("numpy", "scipy", "scikit-learn")
+SECOND_HUMAN = "second human"
+"""The system that is none: another human's replies, to show what a perfect system would get."""
+_LIBRARIES = ("numpy", "scipy", "scikit-learn", "torch", "transformers")
 
 
 @dataclass(frozen=True)
@@ -95,14 +99,22 @@ def results_to_json(results: Iterable[Result], **settings: Any) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Versions of dialeval, Python, and the libraries that the arithmetic uses.
+    """Versions of dialeval, Python, and of those libraries behind a number that are installed.
 
     Example:
-        >>> sorted(versions())
-        ['dialeval', 'numpy', 'python', 'scikit-learn', 'scipy']
+        >>> {"dialeval", "numpy", "python", "scikit-learn", "scipy"} <= versions().keys()
+        True
     """
-    libraries = {name: version(name) for name in _LIBRARIES}
-    return {"dialeval": __version__, "python": platform.python_version(), **libraries}
+    return {"dialeval": __version__, "python": platform.python_version(), **_libraries()}
+
+
+@cache
+def _libraries() -> dict[str, str]:
+    found = {}
+    for name in _LIBRARIES:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
 
 
 def plain(value: Any) -> Any:

@@ -20,7 +20,7 @@ from scipy.stats import norm
 
 from dialeval.dialogues.sources import BadInput
 from dialeval.metrics.paired import approximate_randomisation, mcnemar, paired_bootstrap
-from dialeval.metrics.results import REFERENCES, plain, signature, versions
+from dialeval.metrics.results import REFERENCES, SECOND_HUMAN, plain, signature, versions
 from dialeval.metrics.significance import holm
 
 logger = logging.getLogger(__name__)
@@ -548,6 +548,7 @@ def check_run(
         raise BadInput("no condition to check.", remedy="Give one: --min adversuc=0.2")
     rows = read_results(folder)["results"]
     judged = {row["system"] for row in rows if row["system"] and row["evaluator"]}
+    judged -= {SECOND_HUMAN}  # a reference, which no limit is for
     known = [row["system"] for row in rows if row["system"]]
     wanted = _chosen(systems, known, "system") if systems else sorted(judged or known)
     judges = _chosen(

@@ -1,10 +1,8 @@
 """One generator, every way of decoding it: which of them passes for a human?"""
 
 import json
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +22,7 @@ from dialeval.dialogues import (
     whole_file,
 )
 from dialeval.dialogues.tokens import tokens
+from dialeval.metrics.distinct import distinct
 from dialeval.protocols.discriminator import DiscriminatorRun, train_discriminator
 from dialeval.protocols.evaluators import EVALUATORS, with_settings
 from dialeval.protocols.generation import generate
@@ -31,6 +30,8 @@ from dialeval.responders.decoding import DECODINGS
 from dialeval.responders.generators import Generator, load_generator
 from dialeval.responders.language import GeneratorResponder
 from dialeval.training import DiscriminatorConfig
+
+SPREAD = ("distinct_1", "distinct_2", "tokens", "most_frequent")
 
 
 @dataclass
@@ -94,21 +95,16 @@ def compare_decodings(
 
 
 def spread(responses: Sequence[str]) -> dict[str, float]:
-    """How various responses are: distinct n-grams over all, words in one, the most frequent one.
+    """How various responses are, in lower-case words: see [`distinct`]; 0 where there are none.
 
     Example:
         >>> spread(["yes i do", "yes i do", "no"])["distinct_1"]  # 4 words of 7
         0.5714285714285714
     """
-    words = [[word.lower() for word in tokens(response)] for response in responses]
-    bigrams = [pair for some in words for pair in pairwise(some)]
-    flat = [word for some in words for word in some]
-    return {
-        "distinct_1": len(set(flat)) / max(1, len(flat)),
-        "distinct_2": len(set(bigrams)) / max(1, len(bigrams)),
-        "tokens": len(flat) / max(1, len(responses)),
-        "most_frequent": max(Counter(responses).values(), default=0) / max(1, len(responses)),
-    }
+    if not responses:
+        return dict.fromkeys(SPREAD, 0.0)
+    found = distinct(responses, lambda text: [word.lower() for word in tokens(text)])
+    return {name: found[name] for name in SPREAD}
 
 
 def _possible(names: Sequence[str], helpers: dict[str, Generator]) -> list[str]:

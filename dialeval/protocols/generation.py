@@ -136,7 +136,8 @@ class Journal:
             table = to_passages(_passages(asked, found))
             write_passages(table, self.output)
             told = {"run": self.run, "signature": responder.signature, "dialeval": __version__,
-                    "contexts": len(asked), "answers": len(table)}  # fmt: skip
+                    "contexts": len(asked), "answers": len(table),
+                    "training": _training(responder)}  # fmt: skip
             with whole_file(self.manifest) as file:
                 json.dump(told, file, ensure_ascii=False, indent=2)
                 file.write("\n")
@@ -150,6 +151,11 @@ class Journal:
     def _line(self, record: dict[str, Any]) -> None:
         self._file.write(json.dumps(record, ensure_ascii=False) + "\n")
         self._file.flush()
+
+
+def _training(responder: Responder) -> Any:
+    """How the generator behind answers was trained, so that its own judge is known as such."""
+    return getattr(getattr(responder, "generator", None), "training", None)
 
 
 def _passages(

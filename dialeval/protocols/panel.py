@@ -19,9 +19,8 @@ from scipy.stats import kendalltau
 from dialeval._version import __version__
 from dialeval.dialogues import BadInput, Passage, Passages, iterate
 from dialeval.metrics.intervals import mean_of_ratios, percentiles, resampled_sums
-from dialeval.metrics.results import plain, signature, versions
+from dialeval.metrics.results import REFERENCES, SECOND_HUMAN, plain, signature, versions
 from dialeval.protocols.comparison import read_results
-from dialeval.protocols.evaluation.judges import REFERENCES
 from dialeval.protocols.llm_judge import Contest, Judged
 
 FEWEST = 3
@@ -208,7 +207,9 @@ def _scores(folder: Path, columns: Sequence[str] = ()) -> pa.Table | None:
     if not path.is_file():
         return None
     try:
-        table = parquet.read_table(path, filters=[("scenario", "=", "human_machine")])
+        table = parquet.read_table(
+            path, filters=[("scenario", "=", "human_machine"), ("system", "!=", SECOND_HUMAN)]
+        )
         return table.select(list(columns)) if columns else table
     except (pa.ArrowInvalid, KeyError) as error:
         remedy = "Give the --output-dir of a finished `dialeval evaluate`."
@@ -269,7 +270,9 @@ def _table(
     """AdverSuc by evaluator and system."""
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for row in read_results(folder)["results"]:
-        if row["metric"] == "adversuc" and row["system"] and row["value"] is not None:
+        if row["system"] in ("", SECOND_HUMAN):  # a reference, and not to be ranked
+            continue
+        if row["metric"] == "adversuc" and row["value"] is not None:
             kept = {name: row.get(name) for name in ("value", "low", "high", "n")}
             cell = {**kept, "metric": "adversuc"}
             found.setdefault(row["evaluator"], {})[row["system"]] = cell

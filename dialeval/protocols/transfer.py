@@ -1,8 +1,7 @@
 """Do judges travel? Trained on one system, or on random replies, and applied to every other."""
 
 import json
-import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 from datasets import concatenate_datasets
 
-from dialeval._version import __version__
 from dialeval.dialogues import (
     BadInput,
     Pairing,
@@ -21,17 +19,25 @@ from dialeval.dialogues import (
     to_passages,
     whole_file,
 )
+from dialeval.dialogues.types import text_key
 from dialeval.metrics.adversuc import adversuc
 from dialeval.metrics.paired import paired_bootstrap
 from dialeval.metrics.results import Result, plain, signature, versions
 from dialeval.protocols.evaluation.crossfit import fold_numbers, judged
+from dialeval.protocols.evaluation.fixed import (
+    AGAINST,
+    AsItIs,
+    fixed_names,
+    load_fixed,
+    warn_if_trained_against,
+)
 from dialeval.protocols.evaluation.inputs import Material
 from dialeval.protocols.evaluation.judges import JUDGES, Bench
+from dialeval.protocols.evaluation.ledger import library_versions, turns_of
+from dialeval.protocols.evaluation.tables import content
 
-logger = logging.getLogger(__name__)
-
-RANDOM, ALL = "random replies", "all systems"
-"""What a judge may be trained on beside single systems."""
+RANDOM, ALL, OTHERS = "random replies", "all systems", "others"
+"""What a judge may be trained on beside single systems; others are not in this run."""
 FEWEST = 5  # dialogues in each half
 _BESIDE = ("auroc", "pairwise_accuracy", "machines_taken_for_humans", "humans_taken_for_machines")
 
@@ -82,8 +88,11 @@ def transfer(
     seed: int = 0,
     bench: Bench | None = None,
     tell: Tell = lambda done, total, what: None,
+    folder: Path | str = "runs/transfer",
 ) -> Transfer:
     """The matrix of one evaluator: trained on a row's responses, applied unchanged to a column's.
+
+    One that is saved, or never was trained, gives the single row "others".
 
     Every judge learns on one half of the dialogues and is tested on the other, the same for all,
     and from the same number of pairs: "all systems" takes turns among the systems. The row
@@ -94,25 +103,43 @@ def transfer(
     Raises:
         BadInput: For an unknown evaluator, or where a half has too few dialogues.
     """
-    if evaluator not in JUDGES:
-        choices = ", ".join(JUDGES)
-        raise BadInput(f"Unknown evaluator {evaluator!r}.", remedy=f"Choose from {choices}.")
+    judge = _fixed(evaluator, material, folder)
     train, test = halves(material, seed)
-    columns = list(test)
+    columns, bench = list(test), bench or Bench()
     train[ALL] = taking_turns([train[name] for name in material.systems], seed)
-    fit, bench = JUDGES[evaluator], bench or Bench()
+    train = {OTHERS: None} if judge else train
+    sizes = {name: pairs and len(pairs) // 2 for name, pairs in train.items()}
     cells: dict[tuple[str, str], tuple[pa.Table, dict[str, Any]]] = {}
     for row, (name, pairs) in enumerate(train.items()):
         tell(row, len(train), f"{evaluator}, trained on {name}")
-        scorer = fit(pairs, seed, bench)
+        scorer = judge or JUDGES[evaluator](pairs, seed, bench)
         for column in columns:
-            table = judged(scorer, test[column], 0, blindfolds=False)
+            table = judged(scorer, test[column])
             cells[name, column] = table, _accuracy(table, scorer, seed)
     tell(len(train), len(train), "done")
-    sizes = {name: len(pairs) // 2 for name, pairs in train.items()}
-    results = [_result(evaluator, cells, *key, sizes, seed) for key in cells]
-    settings = {"evaluator": evaluator, "seed": seed, "split": "halves", "n_train": sizes}
-    return Transfer(evaluator, list(train), columns, results, list(material.remarks), settings)
+    name = judge.name if judge else evaluator
+    how = {"ctx": turns_of(material.human), "thr": f"{scorer.decision.threshold:.4g}", "seed": seed}
+    results = [_result(name, cells, *key, sizes, how) for key in cells]
+    settings = {"evaluator": name, "seed": seed, "split": "halves", "n_train": sizes}
+    remarks = [*material.remarks, *(_warnings(material, judge) if judge else ())]
+    return Transfer(name, list(train), columns, results, remarks, settings)
+
+
+def _fixed(evaluator: str, material: Material, folder: Path | str) -> AsItIs | None:
+    """The judge where it is not to be trained here, with a threshold."""
+    named = fixed_names([evaluator], JUDGES)
+    if not named:
+        return None
+    judge = load_fixed(*next(iter(named.items())))
+    key = text_key([judge.key, content(material.human)])
+    judge.decide(material.human, Path(folder) / "cache" / f"{key}.json")
+    return judge
+
+
+def _warnings(material: Material, judge: AsItIs) -> Iterator[str]:
+    for system, training in material.training.items():
+        if warn_if_trained_against(training, judge):
+            yield f"{system}: {judge.name} {AGAINST}"
 
 
 def halves(material: Material, seed: int = 0) -> tuple[dict[str, Passages], dict[str, Passages]]:
@@ -152,30 +179,6 @@ def taking_turns(parts: list[Passages], seed: int = 0) -> Passages:
     return concatenate_datasets([part for part in chosen if len(part)])
 
 
-def warn_if_trained_against(generator_training: Mapping[str, Any] | None, scorer: Any) -> bool:
-    """Whether a generator was trained against this very judge; a warning is logged if so.
-
-    The discriminator that gave the rewards and the evaluator share no parameters (Li et al.,
-    2017, sec. 4): a generator has learnt what pleases the former.
-
-    Args:
-        generator_training (`Mapping`, *optional*):
-            What `Generator.training` holds; `discriminator_fingerprint` is a text or a list.
-        scorer (`Scorer`):
-            The evaluator; those inside it count too. One without a fingerprint is no such judge.
-    """
-    told = (generator_training or {}).get("discriminator_fingerprint") or ()
-    known = {told} if isinstance(told, str) else set(told)
-    if not known & _fingerprints(scorer):
-        return False
-    logger.warning(
-        "%s is the discriminator that the generator was trained against, so that its accuracy says "
-        "nothing about other judges. Evaluate with one that shares no parameters with it.",
-        getattr(scorer, "name", "This evaluator"),
-    )
-    return True
-
-
 def write_transfer(found: list[Transfer], folder: Path | str) -> Path:
     """Write the matrices of some evaluators as `transfer.json`, and give its path."""
     path = Path(folder) / "transfer.json"
@@ -184,16 +187,6 @@ def write_transfer(found: list[Transfer], folder: Path | str) -> Path:
         json.dump(told, file, ensure_ascii=False, indent=2, allow_nan=False)
         file.write("\n")
     return path
-
-
-def _fingerprints(scorer: Any) -> set[str]:
-    """Of a scorer, and of those whose numbers or vectors it uses."""
-    inside = [getattr(scorer, name, None) for name in ("scorer", "represent")]
-    inside += dict(getattr(scorer, "features", None) or {}).values()
-    own = getattr(scorer, "fingerprint", None)
-    return {own} - {None} | {
-        each for one in inside if one is not None for each in _fingerprints(one)
-    }
 
 
 def _as_answers(human: Passages, answers: Passages, system: str) -> Passages:
@@ -219,20 +212,22 @@ def _result(
     cells: Mapping[tuple[str, str], tuple[pa.Table, dict[str, Any]]],
     row: str,
     column: str,
-    sizes: Mapping[str, int],
-    seed: int,
+    sizes: Mapping[str, int | None],
+    how: Mapping[str, Any],
 ) -> Result:
     table, found = cells[row, column]
-    how = signature(
+    text = signature(
         metric="transfer_accuracy", evaluator=evaluator, system=column, trained_on=row,
-        split="halves", n_train=sizes[row], n=found["n"], seed=seed, v=__version__,
+        split="halves", n_train=sizes[row], n=found["n"], **how, **library_versions(),
     )  # fmt: skip
     details = {"trained_on": row, "diagonal": row == column, "n_train": sizes[row]}
     details |= {name: found[name] for name in _BESIDE}
-    if row != column:
-        details |= _lost(cells[column, column][0], table, seed)
+    if row != column and (column, column) in cells:
+        details |= _lost(cells[column, column][0], table, how["seed"])
     accuracy, ends = found["accuracy"], (1 - found["high"], 1 - found["low"])
-    return Result("transfer_accuracy", column, evaluator, accuracy, *ends, found["n"], how, details)
+    return Result(
+        "transfer_accuracy", column, evaluator, accuracy, *ends, found["n"], text, details
+    )
 
 
 def _lost(own: pa.Table, other: pa.Table, seed: int) -> dict[str, float]:

@@ -8,7 +8,15 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from dialeval.reports.evaluation_rows import NONE, columns, headlines, notes, one_line, rows
+from dialeval.reports.evaluation_rows import (
+    NONE,
+    columns,
+    headlines,
+    notes,
+    one_line,
+    only_reliability,
+    rows,
+)
 
 _LATEX = {
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
@@ -19,14 +27,27 @@ _LATEX = {
 }
 
 
-def evaluation_table(told: Mapping[str, Any]) -> Table:
-    """The evaluation for the terminal: systems one after the other, reference rows dimmed."""
+NARROW = 100
+"""Characters below which a terminal has no room for everything."""
+_SPARED = ("response only", "AUROC", "n")
+
+
+def evaluation_table(told: Mapping[str, Any], width: int = NARROW) -> Table:
+    """The evaluation for the terminal: systems one after the other, reference rows dimmed.
+
+    Args:
+        width (`int`, *optional*, defaults to 100):
+            Of the terminal; a narrow one is spared some columns, but never names or AdverSuc.
+    """
     found = rows(told)
     shown = columns(found)
-    table = Table(box=box.SIMPLE_HEAD, padding=0, show_edge=False, title="Evaluation")
+    if width < NARROW and not only_reliability(found):
+        shown = [column for column in shown if column.name not in _SPARED]
+    table = Table(box=box.SIMPLE_HEAD, padding=0, show_edge=False)
+    table.title = "Reliability" if only_reliability(found) else "Evaluation"
     table.title_justify = table.caption_justify = "left"
-    table.add_column("system", overflow="fold")
-    table.add_column("evaluator", overflow="fold")
+    table.add_column("system", overflow="fold", min_width=6)
+    table.add_column("evaluator", overflow="fold", min_width=9)
     for column in shown:
         table.add_column(column.head, justify="right", no_wrap=True)
     last = None

@@ -106,7 +106,13 @@ def histogram_plot(scores: Scores, alt: str, bins: int = 20) -> Markup:
         parts += [frame.area(x, 0 * x, share, f"band {kind}"), frame.line(x, share, f"line {kind}")]
     if (scores.taken == (scores.score >= 0.5)).all():
         parts.append(frame.line([0.5, 0.5], frame.y, "chance"))
-    return frame.drawn(parts, ("score: P(human)", "share"), alt)
+    return frame.drawn(parts, (_axis(scores), "share"), alt)
+
+
+def _axis(scores: Scores) -> str:
+    """What a score is: P(human), or what a judge gives that knows no probabilities."""
+    inside = ((scores.score >= 0) & (scores.score <= 1)).all()
+    return "score: P(human)" if inside else "score: higher is human"
 
 
 def by_length(scores: Scores, rows: np.ndarray, most: int = 10) -> np.ndarray:
@@ -139,7 +145,7 @@ def length_plot(scores: Scores, alt: str) -> Markup:
     for kind, (tokens, mean, low, high) in lines.items():
         parts += [frame.area(tokens, low, high, f"band {kind}")]
         parts += [frame.line(tokens, mean, f"line {kind}"), frame.dots(tokens, mean, f"dot {kind}")]
-    return frame.drawn(parts, ("words in the response", "score: P(human)"), alt)
+    return frame.drawn(parts, ("words in the response", _axis(scores)), alt)
 
 
 def corner_plot(found: Sequence[Row], numbers: Mapping[str, int], alt: str) -> Markup:

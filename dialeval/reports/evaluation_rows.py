@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dialeval.metrics.results import REFERENCES
+from dialeval.metrics.results import REFERENCES, SECOND_HUMAN
 
 NONE = "–"
 UPPER_BOUND = "upper bound, judge not saturated"
@@ -15,6 +15,24 @@ READING = (
     "Machine-vs-random counts only by its gap: with the context minus the response alone.",
     "ERE: 0 for a perfect judge, .25 for a coin. Intervals are conditional on the trained judges.",
 )
+READING_ERE = (
+    "Each scenario: AdverSuc and how far it is from gold (.5, .5, 0, 0). ERE is the mean of the "
+    "absolute deviations: 0 for a perfect judge, .25 for a coin.",
+    "The noise floor is what a perfect judge gets by chance on as many responses. Intervals are "
+    "conditional on the trained judges.",
+)
+TRANSFER = (
+    "By transfer: a judge applied as it is, not retrained for each scenario. That is another "
+    "quantity, not comparable with ERE."
+)
+BY_HUMAN = f"{SECOND_HUMAN}: not a system, but what another human's replies get."
+SCENARIOS = {
+    "human_human": ("human / human", "human/\nhuman"),
+    "machine_machine": ("machine / machine", "machine/\nmachine"),
+    "human_random": ("human / random", "human/\nrandom"),
+    "human_next": ("human / next", "human/\nnext"),
+}
+_ERES = ("ere", "ere_transfer")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
@@ -32,7 +50,8 @@ class Row:
 
     @property
     def reference(self) -> bool:
-        return self.evaluator in REFERENCES
+        """Whether it only shows what others have to beat, or could reach."""
+        return self.evaluator in REFERENCES or self.system == SECOND_HUMAN
 
 
 @dataclass(frozen=True)
@@ -107,9 +126,13 @@ def rows(told: Mapping[str, Any]) -> list[Row]:
     keys = dict.fromkeys(
         (system, evaluator)
         for metric, system, evaluator in found
-        if system and evaluator and metric in ("adversuc", "machine_vs_random", "ere")
+        if evaluator
+        and ((system and metric in ("adversuc", "machine_vs_random")) or metric in _ERES)
     )
-    order = list(dict.fromkeys(system for system, _ in keys))
+    named = {evaluator for system, evaluator in keys if system}
+    keys = {key: None for key in keys if key[0] or key[1] not in named}
+    systems = dict.fromkeys(system for system, _ in keys)
+    order = sorted(systems, key=lambda system: system == SECOND_HUMAN)
     upper = {
         key
         for key, state in saturation(told).items()
@@ -124,14 +147,15 @@ def _key(result: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def _row(found: Mapping[tuple, Any], system: str, evaluator: str, upper_bound: bool) -> Row:
-    shared = found.get(("ere", "", evaluator), {})  # a judge's own, when no system has one
+    own = [found[name, whose, evaluator] for whose in (system, "") for name in _ERES
+           if (name, whose, evaluator) in found]  # fmt: skip
     return Row(
         system,
         evaluator,
         adversuc=found.get(("adversuc", system, evaluator), {}),
         machine=found.get(("machine_vs_random", system, evaluator), {}),
         control=found.get(("human_vs_random", "", evaluator), {}),
-        ere=found.get(("ere", system, evaluator), shared),
+        ere=own[0] if own else {},  # without a system, a judge's own
         upper_bound=upper_bound,
     )
 
@@ -159,12 +183,20 @@ def _saturated(half: Mapping[str, Any], whole: Mapping[str, Any]) -> str:
 def columns(found: Sequence[Row]) -> list[Column]:
     """The columns that this table needs: errors of judges not retrained stand in their own."""
     modes = {transfers(row) for row in found if row.ere} or {False}
-    return [*_FIRST, *(column for mode, column in _ERE.items() if mode in modes), *_LAST]
+    errors = [column for mode, column in _ERE.items() if mode in modes]
+    if only_reliability(found):
+        return [*errors, *_OF_ERE]
+    return [*_FIRST, *errors, *_LAST]
+
+
+def only_reliability(found: Sequence[Row]) -> bool:
+    """Whether nobody asked how systems fare, but only what the judges are worth."""
+    return bool(found) and not any(row.adversuc or row.machine for row in found)
 
 
 def transfers(row: Row) -> bool:
     """Whether a row's ERE is of a judge that was not retrained, which is another quantity."""
-    return (row.ere.get("details") or {}).get("ere_mode") == "transfer"
+    return row.ere.get("metric") == "ere_transfer"
 
 
 def _ere(row: Row, transfer: bool) -> str:
@@ -198,10 +230,30 @@ _LAST = (
 )
 
 
+def _scenario(name: str) -> Column:
+    def cell(row: Row) -> str:
+        told = ((row.ere.get("details") or {}).get("scenarios") or {}).get(name) or {}
+        value = share(number(told, "adversuc"))
+        return value if value == NONE else f"{value}\n{signed(number(told, 'deviation'))}"
+
+    return Column(*SCENARIOS[name], cell)
+
+
+_OF_ERE = (
+    Column("95 %", "95 %", lambda row: between(row.ere)),
+    _column("noise floor", "noise\nfloor", "ere", "noise_floor"),
+    _column("n", "n", "ere", "n", count),
+    *map(_scenario, SCENARIOS),
+)
+
+
 def notes(found: Sequence[Row]) -> list[str]:
     """How to read the table, with only what stands in it."""
+    reading = READING_ERE if only_reliability(found) else READING
     bound = [f"≤: {UPPER_BOUND}."] if any(row.upper_bound for row in found) else []
-    return [*READING, *bound]
+    transfer = [TRANSFER] if any(map(transfers, found)) else []
+    human = [BY_HUMAN] if any(row.system == SECOND_HUMAN for row in found) else []
+    return [*reading, *bound, *transfer, *human]
 
 
 def headlines(told: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

@@ -10,6 +10,8 @@ from dialeval.reports.evaluation_plots import Scores
 from dialeval.reports.evaluation_rows import (
     NONE,
     REFERENCES,
+    SCENARIOS,
+    SECOND_HUMAN,
     Column,
     Row,
     between,
@@ -17,6 +19,7 @@ from dialeval.reports.evaluation_rows import (
     count,
     notes,
     number,
+    only_reliability,
     p_value,
     saturation,
     share,
@@ -30,7 +33,6 @@ _KINDS = {  # how a verdict looks
     "won by noise": "noise",
     "judge too weak to say": "weak",
 }
-_SCENARIOS = ("human_human", "machine_machine", "human_random", "human_next")
 _BESIDE = {  # what stands beside AdverSuc
     "machines_taken_for_humans": "machines taken for humans",
     "humans_taken_for_machines": "humans taken for machines",
@@ -51,6 +53,7 @@ def numbered(told: Mapping[str, Any], found: Sequence[Row]) -> dict[str, int]:
     listed = [*(told.get("verdicts") or ()), *(told.get("curves") or ())]
     names = [row.system for row in found] + [each.get("system") for each in listed]
     names = [name for name in dict.fromkeys([*names, *(told.get("examples") or ())]) if name]
+    names.sort(key=lambda name: name == SECOND_HUMAN)  # not a system, so it has the last number
     return {name: place for place, name in enumerate(names, 1)}
 
 
@@ -71,6 +74,8 @@ def verdicts(
     row_of = {(row.system, row.evaluator): row for row in found}
     cards = []
     for system, place in systems.items():
+        if system == SECOND_HUMAN or only_reliability(found):
+            continue
         own = [each for each in told.get("verdicts") or () if each.get("system") == system]
         first = own[0] if own else {"verdict": "no verdict", "text": "This run gave none."}
         row = row_of.get((system, first.get("evaluator")), Row(system, ""))
@@ -122,6 +127,7 @@ def _by_system(found: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
 
 def table(found: Sequence[Row]) -> dict[str, Any]:
     """The main table, a group of rows for each system, intervals below their numbers."""
+    found = () if only_reliability(found) else found
     shown = [column for column in columns(found) if column.name != "95 %"]
     top = max([0.6, *(number(row.adversuc, "high") or 0 for row in found)])
     groups = [
@@ -192,7 +198,7 @@ def reliability(found: Sequence[Row]) -> list[dict[str, Any]]:
 def _scenarios(row: Row) -> dict[str, Any]:
     told = (row.ere.get("details") or {}).get("scenarios") or {}
     cells = []
-    for name in _SCENARIOS:
+    for name in SCENARIOS:
         each = told.get(name) or {}
         deviation = number(each, "deviation")
         cells.append({
@@ -239,7 +245,7 @@ def score_plots(
 
 def corners(found: Sequence[Row], systems: Mapping[str, int]) -> dict[str, Any]:
     """Plots of AdverSuc against machine-vs-random, and the corner of each system."""
-    placed = [row for row in found if plots.corner(row) and not row.reference]
+    placed = [row for row in found if plots.corner(row) and row.evaluator not in REFERENCES]
     judges = dict.fromkeys(row.evaluator for row in placed)
     alt = "AdverSuc against machine-vs-random accuracy before {}; the table below has the numbers"
     panels = [

@@ -3,11 +3,14 @@
 import json
 import random
 import sys
+from types import SimpleNamespace
 
+import numpy as np
 import pyarrow.parquet as parquet
 import pytest
 
 from dialeval.commands import main
+from dialeval.scorers import Decision
 
 WORDS = ("i", "we", "you", "often", "like", "see", "know", "really", "never", "always", "maybe")
 QUICK = ("--evaluator", "svm-unigram", "--folds", 2, "--seeds", 1)
@@ -123,6 +126,106 @@ def test_markup_in_responses_and_names_is_printed_as_it_is(files, write, tmp_pat
     assert "[/x]: " in out and "'[/bold] oh [red]'" in err
 
 
+# Judges that are not retrained, and a second human.
+
+
+class Judge:
+    """A saved judge, as far as its name and weights are concerned."""
+
+    name, higher_is_human, decision, signature = "judge", True, Decision(), "judge"
+    fingerprint = "abc"
+
+    def __call__(self, passages):
+        return np.array([float("beep" not in text) for text in passages["response"]])
+
+
+@pytest.fixture
+def saved(monkeypatch, tmp_path):
+    monkeypatch.setattr("dialeval.protocols.evaluation.fixed.load_scorer", lambda _: Judge())
+    (tmp_path / "judge").mkdir()
+    return ("--evaluator", "judge", "--folds", 2, "--seeds", 1, "-o", "x")
+
+
+@pytest.mark.parametrize("manifest", [{"training": {"discriminator_fingerprint": "abc"}},
+                                      {"discriminator_fingerprint": ["abc"]}])  # fmt: skip
+def test_a_file_whose_manifest_names_the_judge_is_warned_of(files, saved, write, manifest):
+    write("bot.jsonl.run.json", json.dumps(manifest))
+    arguments = ("--human", "human.jsonl", "--system", "bot=bot.jsonl", "--system", "parrot")
+    code, _, err = run("evaluate", *arguments, *saved)
+    assert code == 0 and "bot: judge is the discriminator that the generator was trained" in err
+    assert "parrot: judge is" not in err
+    code, _, err = run("transfer", *arguments, "--evaluator", "judge", "-o", "y")
+    assert code == 0 and "bot: judge is the discriminator that the generator was trained" in err
+
+
+@pytest.mark.parametrize("content", ["[]", "not JSON", '{"training": 3}'])
+def test_a_manifest_that_says_nothing_is_no_obstacle(files, saved, write, content):
+    write("bot.jsonl.run.json", content)
+    code, _, err = run("evaluate", "--human", "human.jsonl", "--system", "bot=bot.jsonl", *saved)
+    assert code == 0 and "trained against" not in err
+
+
+class Trained:
+    """A generator's responder that remembers whom it learnt from."""
+
+    name, signature = "gen", "gen"
+    generator = SimpleNamespace(training={"discriminator_fingerprint": "abc"})
+
+    def stream(self, passages):
+        for place, passage in enumerate(passages):
+            yield place, passage.with_response("hello you", self.name)
+
+
+def test_a_generator_that_learnt_from_the_judge_is_warned_of(files, saved, monkeypatch):
+    monkeypatch.setattr("dialeval.commands.generate.model_responder", lambda *_, **__: Trained())
+    code, _, err = run("evaluate", "--human", "human.jsonl", "--system", "some/model", *saved)
+    assert code == 0 and "gen: judge is the discriminator that the generator was trained" in err
+
+
+def test_a_saved_judge_has_the_column_of_its_own(files, saved, tmp_path):
+    arguments = ("--human", "human.jsonl", "--system", "bot=bot.jsonl", *saved)
+    code, out, err = run("evaluate", *arguments)
+    assert code == 0, err
+    [found] = [row for row in written(tmp_path / "x")["results"]
+               if (row["metric"], row["evaluator"]) == ("adversuc", "judge")]  # fmt: skip
+    assert found["value"] == 0.0 and "trained_on:others" in found["signature"]
+    code, out, _ = run("evaluate", *arguments, "--format", "json")
+    assert code == 0 and json.loads(out) == written(tmp_path / "x")
+
+
+def references(contexts: int = 60) -> list[dict]:
+    """DailyDialog++ as it comes: two people answer each context."""
+    rows = talk(contexts)
+    others = [*rows[1:], rows[0]]
+    return [
+        {"id": place, "context": row["context"],
+         "positive_responses": [row["response"], other["response"]],
+         "adversarial_negative_responses": ["no"], "random_negative_responses": ["yes"]}
+        for place, (row, other) in enumerate(zip(rows, others, strict=True))
+    ]  # fmt: skip
+
+
+def test_a_second_human_stands_in_the_table_and_is_no_system(write, tmp_path):
+    write("human.jsonl", references())
+    arguments = ("evaluate", "--human", "human.jsonl", "--system", "parrot", *QUICK, "-o", "x")
+    code, out, err = run(*arguments)
+    assert code == 0, err
+    told = written(tmp_path / "x")
+    rows = [row for row in told["results"] if row["system"] == "second human"]
+    assert {row["n"] for row in rows if row["metric"] == "adversuc"} == {120}
+    assert "second human: not a system" in out and "second human:" not in out.split("Evaluation")[0]
+    assert [row["system"] for row in told["verdicts"]] == ["parrot"]
+    page = (tmp_path / "x" / "report.html").read_text("utf-8")
+    cards = page.split('id="results"')[0]
+    assert "second human" in page and "second human" not in cards.split('<div class="cards">')[1]
+    code, out, _ = run("check", "x", "--min", "adversuc=0")
+    assert code == 0 and out.count("pass:") == 1 and "second human" not in out
+    code, out, _ = run("check", "x", "--min", "adversuc=0", "--system", "second human")
+    assert code == 0 and "second human before svm-unigram" in out
+    code, out, err = run(*arguments[:-1], "y", "--no-second-human")
+    assert code == 0 and "second human" not in out
+
+
 def few(rows):
     return by("bot", rows[:5])
 
@@ -155,6 +258,11 @@ REFUSED = {
     "unknown responder": (("--system", "parot"), ("parot", "--system NAME=FILE", "parrot, random")),
     "one fold": (("--system", "bot=bot.jsonl", "--folds", 1), ("2 folds or more",)),
     "no contexts": (("--system", "bot=bot.jsonl", "--limit", 0), ("at least 1",)),
+    "called second human": (("--system", "second human=bot.jsonl"), ("cannot be called",)),
+    "a judge that is no folder of one": (
+        ("--system", "bot=bot.jsonl", "--evaluator", "./"),
+        ("no scorer.json here", "dialeval train"),
+    ),
 }
 
 
@@ -167,6 +275,14 @@ def test_bad_input_ends_in_clear_words_and_exit_code_2(files, write, tmp_path, n
     assert code == 2 and out == ""
     assert all(word in err for word in words), err
     assert "Traceback" not in err and not (tmp_path / "x" / "results.json").exists()
+
+
+def test_a_file_in_place_of_the_output_folder_is_refused(files, tmp_path):
+    before = (tmp_path / "bot.jsonl").read_bytes()
+    for command in ("evaluate", "transfer", "ere"):
+        code, _, err = run(command, "--human", "human.jsonl", "-o", "bot.jsonl")
+        assert code == 2 and "bot.jsonl: expected a folder for the results, found a file" in err
+    assert (tmp_path / "bot.jsonl").read_bytes() == before
 
 
 def test_a_human_file_without_humans_is_refused(files):

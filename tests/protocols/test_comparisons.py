@@ -94,7 +94,7 @@ def test_unknown_strategies_list_the_choices(generator, tmp_path):
 def test_spread_by_hand():
     found = spread(["Yes yes no", "no", "no"])
     assert found["distinct_1"] == 2 / 5
-    assert found["distinct_2"] == 2 / 2
+    assert found["distinct_2"] == 2 / 5  # two bigrams over five words, as Li et al. divide
     assert found["tokens"] == pytest.approx(5 / 3)
     assert found["most_frequent"] == pytest.approx(2 / 3)
     assert spread([])["distinct_1"] == 0

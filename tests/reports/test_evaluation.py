@@ -227,16 +227,44 @@ def test_reference_rows_are_dimmed_and_stand_last(told):
 
 
 def test_an_error_by_transfer_never_stands_in_the_column_of_retrained_judges(told):
-    value_of(told, "ere", judge="hierarchical")["details"]["ere_mode"] = "transfer"
+    value_of(told, "ere", judge="hierarchical")["metric"] = "ere_transfer"
     heads, _, first, second = to_markdown(told).split("\n| ", 1)[1].splitlines()[:4]
     at = [cell.strip() for cell in heads.strip("|").split("|")].index("ERE")
     assert "ERE (transfer)" in heads
     one, two = ([cell.strip() for cell in line.strip("|").split("|")] for line in (first, second))
     assert one[at] != "–" and one[at + 1] == "–"
     assert two[at] == "–" and two[at + 1] != "–"
+    assert "not comparable with ERE" in to_markdown(told)
     for row in told["results"]:
-        row["details"]["ere_mode"] = "transfer"
+        row["metric"] = "ere_transfer" if row["metric"] == "ere" else row["metric"]
     assert "| ERE |" not in to_markdown(told)
+
+
+def test_a_second_human_is_dimmed_stands_last_and_has_no_card(told, tmp_path):
+    for row in told["results"]:
+        row["system"] = "second human" if row["system"] == "bot" else row["system"]
+    told["verdicts"] = [each for each in told["verdicts"] if each["system"] != "bot"]
+    told["curves"] = [each for each in told["curves"] if each["system"] != "bot"]
+    told["examples"].pop("bot", None)
+    found = rows(told)
+    assert [row.system for row in found][-4:] == ["second human"] * 4
+    assert all(row.reference for row in found[-4:]) and not found[0].reference
+    assert "what another human's replies get" in to_markdown(told)
+    (tmp_path / "results.json").write_text(json.dumps(told))
+    page = Page(write_report(tmp_path)).text
+    assert "second human" in page and "no verdict" not in page and "2 systems," in page
+
+
+def test_a_narrow_terminal_is_spared_columns_but_neither_names_nor_numbers(told):
+    value_of(told, "ere", judge="hierarchical")["metric"] = "ere_transfer"
+    lines = shown(evaluation_table(told, 80), 80).splitlines()
+    assert max(map(len, lines)) <= 80 and not any("…" in line for line in lines)
+    row = next(line for line in lines if "hierarch" in line)
+    assert share_of(told, "hierarchical") in row and "AUROC" not in "".join(lines)
+
+
+def share_of(told, judge: str) -> str:
+    return f"{value_of(told, 'adversuc', judge=judge)['value']:.3f}".removeprefix("0")
 
 
 def test_markdown_has_the_verdicts_the_table_and_the_signature_as_a_footnote(told):

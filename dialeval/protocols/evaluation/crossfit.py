@@ -9,13 +9,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as parquet
 
-from dialeval.dialogues import PAIR_FEATURES, BadInput, Pairing, Passages, select
+from dialeval.dialogues import PAIR_FEATURES, BadInput, Pairing, Passages
 from dialeval.dialogues.splits import position
 from dialeval.dialogues.storage import PassageFile, batches, whole_file
 from dialeval.dialogues.tokens import count_tokens
 from dialeval.protocols.evaluation.judges import Bench, Fit
 from dialeval.scorers import is_human
-from dialeval.scorers.baselines import ResponseOnlyScorer, ShuffledContextScorer
+from dialeval.scorers.baselines import (
+    ConstantScorer,
+    ResponseOnlyScorer,
+    ShuffledContextScorer,
+)
 
 COLUMNS = {
     "id": pa.string(), "dialogue_id": pa.string(), "pair": pa.int64(), "label": pa.int8(),
@@ -26,6 +30,45 @@ COLUMNS = {
 """What is known of each response after a judge has read it."""
 
 
+class Folds(list[Passages]):
+    """The pairs of each fold; what is made of them is made once for all judges."""
+
+    def __init__(self, pairs: Iterable[Passages], seed: int = 0):
+        super().__init__(pairs)
+        self.seed = seed
+        self._made: dict[tuple[Any, ...], Any] = {}
+
+    def train(self, number: int, share: float = 1.0) -> Passages:
+        """All pairs but those of a fold, or a part of them; a smaller part lies in a larger."""
+
+        def make() -> Passages:
+            if share < 1:
+                return _part(self.train(number), share, self.seed)
+            return numbered([each for at, each in enumerate(self) if at != number and len(each)])
+
+        return self._once(("train", number, share), make)
+
+    def pooled(self) -> Passages:
+        """The pairs of all folds."""
+        return self._once(("pooled",), lambda: numbered([each for each in self if len(each)]))
+
+    def blind(self, number: int | None) -> tuple[Passages, Passages]:
+        """The responses of a fold, or of all, without a context, and after another dialogue's."""
+        nobody, pairs = ConstantScorer(), self.pooled() if number is None else self[number]
+        kinds = (ResponseOnlyScorer(nobody), ShuffledContextScorer(nobody))
+        return self._once(("blind", number), lambda: tuple(each.edited(pairs) for each in kinds))
+
+    def known(self, number: int | None) -> pa.Table:
+        """What is known of the responses of a fold, or of all, before anybody judges them."""
+        pairs = self.pooled() if number is None else self[number]
+        return self._once(("known", number), lambda: known(pairs))
+
+    def _once(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
+
+
 def scenario_folds(
     scenario: str,
     human: Passages,
@@ -33,7 +76,7 @@ def scenario_folds(
     k: int,
     seed: int,
     match_length: int | None = None,
-) -> list[Passages]:
+) -> Folds:
     """The pairs of each fold of a scenario, drawn inside it, so that no reply is in two folds.
 
     Args:
@@ -43,22 +86,35 @@ def scenario_folds(
             Leave out pairs whose responses do not fall into one bin of so many tokens.
     """
     number = fold_numbers(human, k, seed)
-    found = [
+    made = (
         _pairs(
             scenario,
-            select(human, number == fold),
-            None if machine is None else select(machine, number == fold),
+            _rows(human, number == fold),
+            None if machine is None else _rows(machine, number == fold),
             seed,
             match_length,
         )
         for fold in range(k)
-    ]
+    )
+    found = Folds(made, seed)
     if sum(map(bool, map(len, found))) < 2:
         raise BadInput(
             f"less than two of {k} folds have responses for {scenario} to compare.",
             remedy="Give more dialogues.",
         )
     return found
+
+
+def _rows(passages: Passages, rows: np.ndarray) -> Passages:
+    """Some rows by a mask, without what is known beside the responses: judges do not read it."""
+    with PassageFile(passages.features) as file:
+        start = 0
+        for batch in batches(passages):
+            chosen = batch.filter(pa.array(rows[start : start + batch.num_rows]))
+            at = batch.schema.get_field_index("extra")
+            file.write(chosen.set_column(at, "extra", pa.nulls(len(chosen), pa.string())))
+            start += batch.num_rows
+    return file.dataset()
 
 
 def fold_numbers(passages: Passages, k: int, seed: int) -> np.ndarray:
@@ -122,7 +178,7 @@ def _with(rows: Iterable[pa.RecordBatch], **values: Any) -> Iterator[pa.RecordBa
 
 def crossfit(
     fit: Fit,
-    folds: Sequence[Passages],
+    folds: Folds,
     seed: int,
     bench: Bench,
     share: float = 1.0,
@@ -143,41 +199,62 @@ def crossfit(
     for number, test in enumerate(folds):
         if not len(test):
             continue
-        train = numbered([fold for at, fold in enumerate(folds) if at != number and len(fold)])
-        scorer = fit(_part(train, share, seed), seed, bench)
-        tables.append(judged(scorer, test, number, start, blindfolds))
+        scorer = fit(folds.train(number, share), seed, bench)
+        blind = folds.blind(number) if blindfolds else None
+        tables.append(judged(scorer, test, number, start, blind, folds.known(number)))
         start += len(test) // 2
         done()
     return pa.concat_tables(tables)
 
 
+def applied(scorer: Any, folds: Folds, blindfolds: bool = True) -> pa.Table:
+    """Every response of all folds judged by one that learnt elsewhere."""
+    blind = folds.blind(None) if blindfolds else None
+    return judged(scorer, folds.pooled(), 0, 0, blind, folds.known(None))
+
+
 def judged(
-    scorer: Any, pairs: Passages, fold: int, first_pair: int = 0, blindfolds: bool = True
+    scorer: Any,
+    pairs: Passages,
+    fold: int = 0,
+    first_pair: int = 0,
+    blind: tuple[Passages, Passages] | None = None,
+    facts: pa.Table | None = None,
 ) -> pa.Table:
-    """What a judge says of each response, with and without the context."""
+    """What a judge says of each response.
+
+    Args:
+        blind (`tuple[Passages, Passages]`, *optional*):
+            The same responses without the true context: see `Folds.blind`.
+        facts (`pa.Table`, *optional*):
+            What is `known` of the responses, where somebody has it already.
+    """
+    facts = known(pairs) if facts is None else facts
     scores = _finite(scorer, pairs)
     without = taken_without = shuffled = [None] * len(pairs)
-    if blindfolds:
-        without = _finite(ResponseOnlyScorer(scorer), pairs)
-        taken_without = is_human(scorer, without)
-        shuffled = is_human(scorer, _finite(ShuffledContextScorer(scorer), pairs))
-    responses = pairs["response"][:]
+    if blind is not None:
+        without, other = (_finite(scorer, each) for each in blind)
+        taken_without, shuffled = is_human(scorer, without), is_human(scorer, other)
     columns = {
-        "id": pairs["id"][:],
-        "dialogue_id": pairs["dialogue_id"][:],
-        "pair": np.asarray(pairs["pair"]) + first_pair,
-        "label": pairs["label"][:],
+        **{name: facts[name] for name in facts.column_names},
+        "pair": pc.add(facts["pair"], first_pair),
         "fold": np.full(len(pairs), fold),
         "score": scores,
         "taken": is_human(scorer, scores),
         "response_only": without,
         "response_only_taken": taken_without,
         "shuffled_taken": shuffled,
-        "tokens": [count_tokens(text) for text in responses],
-        "response": responses,
-        "author": pairs["author"][:],
     }
-    return pa.table({name: pa.array(columns[name], kind) for name, kind in COLUMNS.items()})
+    return pa.table({name: columns[name] for name in COLUMNS}, pa.schema(COLUMNS))
+
+
+def known(pairs: Passages) -> pa.Table:
+    """What is known of each response before anybody judges it."""
+    names = ("id", "dialogue_id", "pair", "label", "response", "author")
+    parts = [pa.Table.from_batches([batch]).select(names) for batch in batches(pairs)]
+    table = pa.concat_tables(parts)
+    counts = [count_tokens(text) for text in table["response"].to_pylist()]
+    return table.append_column("tokens", pa.array(counts, COLUMNS["tokens"]))
 
 
 def _finite(scorer: Any, pairs: Passages) -> np.ndarray:
@@ -207,8 +284,6 @@ def numbered(folds: Sequence[Passages]) -> Passages:
 
 
 def _part(pairs: Passages, share: float, seed: int) -> Passages:
-    if share >= 1:
-        return pairs
     numbers = np.asarray(pairs["pair"])
     count = max(2, round(share * len(numbers) / 2))
     chosen = np.random.default_rng(seed).permutation(np.unique(numbers))[:count]

@@ -1,8 +1,11 @@
 """Who is evaluated on what: human passages, and systems that answer the same contexts."""
 
+import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +21,13 @@ from dialeval.dialogues import (
 from dialeval.dialogues.pairing import partners
 from dialeval.dialogues.splits import row_hashes
 from dialeval.dialogues.types import text_key
+from dialeval.metrics.results import SECOND_HUMAN
 
 FEWEST, FEW = 10, 100
 """Contexts and dialogues below which folds would be empty, and contexts that are few."""
+
+TRAINED_AGAINST = "discriminator_fingerprint"
+"""Where a system's training, or what is known beside a response, names the judge it is from."""
 
 Matched = tuple[np.ndarray, np.ndarray]
 """Rows of the human file that a system answers, and its rows that do."""
@@ -33,23 +40,54 @@ class Material:
     Args:
         remarks (`list[str]`):
             What a reader has to know about these data.
+        training (`dict`, *optional*):
+            What is known about how systems were trained.
+        second (`tuple[Passages, Passages]`, *optional*):
+            Human passages that another human answers too, and what that one says.
     """
 
     human: Passages
     systems: dict[str, Passages]
     remarks: list[str] = field(default_factory=list)
+    training: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    second: tuple[Passages, Passages] | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """Everybody who is set against the human: the systems, and the second human."""
+        return [*self.systems, *([SECOND_HUMAN] if self.second else [])]
+
+    def sides(self, name: str) -> tuple[Passages, Passages | None]:
+        """The human passages, and the answers of a system to them, if it is one."""
+        if name == SECOND_HUMAN and self.second:
+            return self.second
+        return self.human, self.systems.get(name)
 
 
-def align(human: Passages, systems: Mapping[str, Passages]) -> Material:
-    """The contexts that everybody answers, in the order of the human file.
+def align(
+    human: Passages,
+    systems: Mapping[str, Passages],
+    second: Passages | None = None,
+    training: Mapping[str, Mapping[str, Any]] | None = None,
+    alone: bool = False,
+) -> Material:
+    """The contexts that every system answers, in the order of the human file.
 
     Answers are matched by id, and those left by the words of the context. They take over the id
     and the dialogue of the human passage, so that both sides of a context fall into one fold.
 
+    Args:
+        second (`Passages`, *optional*):
+            What a second human answers: see [`second_humans`]. No context is left out for it.
+        training (`Mapping`, *optional*):
+            What is known about how each system was trained.
+        alone (`bool`, *optional*, defaults to `False`):
+            Whether there may be no system at all.
+
     Raises:
         BadInput: Where there are no systems, or too few contexts or dialogues in common.
     """
-    _check_names(systems)
+    _check_names(systems, alone)
     human = _people(human)
     matched = {name: partners(human, answers) for name, answers in systems.items()}
     common = np.arange(len(human))
@@ -67,14 +105,58 @@ def align(human: Passages, systems: Mapping[str, Passages]) -> Material:
         found = systems[name].select(theirs[np.isin(ours, common)])
         remarks += _oddities(name, chosen, found)
         answers[name] = _answers(name, chosen, found)
-    return Material(chosen, answers, remarks)
+    known = {name: {**_told_beside(each), **(training or {}).get(name, {})}
+             for name, each in answers.items()}  # fmt: skip
+    return Material(chosen, answers, remarks, known, _second(chosen, second, remarks))
 
 
-def _check_names(systems: Mapping[str, Passages]) -> None:
-    if not systems:
+def second_humans(passages: Passages) -> Passages | None:
+    """A further human's reply to each context that has one, if any does.
+
+    Corpora with several references call their authors `human`, `human_2`, `human_3` and so on;
+    the first that there is beside `human` speaks.
+    """
+    names = [name for name in authors(passages) if _FURTHER.fullmatch(name)]
+    found: dict[tuple[str, ...], Passage] = {}
+    for name in sorted(names, key=lambda name: int(name.partition("_")[2])):
+        for passage in iterate(by_author(passages, name)):
+            key = (passage.id, *(turn.text for turn in passage.context))
+            found.setdefault(key, replace(passage, author=SECOND_HUMAN))
+    return to_passages(found.values()) if found else None
+
+
+_FURTHER = re.compile(r"human_\d+")
+
+
+def _second(
+    human: Passages, second: Passages | None, remarks: list[str]
+) -> tuple[Passages, Passages] | None:
+    """The contexts that a second human answers, and the answers; nothing where they are few."""
+    if second is None:
+        return None
+    ours, theirs = partners(human, second)
+    if len(ours) < len(human):
+        few = "too few for a row" if len(ours) < FEWEST else "that row rests on them alone"
+        remarks.append(f"A second human answers {len(ours):,} of {len(human):,} contexts: {few}.")
+        human = human.select(ours)
+    if len(ours) < FEWEST or _dialogues(human) < FEWEST:
+        return None
+    return human, _answers(SECOND_HUMAN, human, second.select(theirs))
+
+
+def _told_beside(answers: Passages) -> dict[str, Any]:
+    """The judges that a system was trained against, where its responses name them."""
+    told = {text for text in answers["extra"][:] if text and TRAINED_AGAINST in text}
+    found = [json.loads(text).get(TRAINED_AGAINST) or () for text in told]
+    names = {name for each in found for name in ([each] if isinstance(each, str) else each)}
+    return {TRAINED_AGAINST: sorted(names)} if names else {}
+
+
+def _check_names(systems: Mapping[str, Passages], alone: bool) -> None:
+    if not systems and not alone:
         raise BadInput("no system to evaluate.", remedy="Name one: --system bot=bot.jsonl")
     for name in systems:
-        if name.strip() in ("", "human"):
+        if name.strip() in ("", "human", SECOND_HUMAN):
             raise BadInput(
                 f"a system cannot be called {name!r}.",
                 remedy="Give it another name: --system bot=bot.jsonl",
@@ -93,7 +175,7 @@ def _people(human: Passages) -> Passages:
 
 
 def _check_dialogues(chosen: Passages) -> None:
-    dialogues = len(np.unique(row_hashes(chosen, ["dialogue_id"])))
+    dialogues = _dialogues(chosen)
     if dialogues < FEWEST:
         raise BadInput(
             f"{len(chosen)} contexts come from {dialogues} dialogue{'s' * (dialogues > 1)}, and "
@@ -102,7 +184,13 @@ def _check_dialogues(chosen: Passages) -> None:
         )
 
 
+def _dialogues(passages: Passages) -> int:
+    return len(np.unique(row_hashes(passages, ["dialogue_id"])))
+
+
 def _too_few(total: int, common: int, matched: Mapping[str, Matched]) -> str:
+    if not matched:
+        return f"there are {total} human passages, and at least {FEWEST} are needed."
     each = ", ".join(f"{name} {len(ours):,}" for name, (ours, _) in matched.items())
     return (
         f"humans and systems answer {common} contexts in common, and at least {FEWEST} are needed. "
@@ -144,9 +232,12 @@ def _with_ids(human: Passages) -> Passages:
 
 
 def _answers(name: str, human: Passages, found: Passages) -> Passages:
-    """A system's responses in the passages of the humans."""
-    rows = zip(iterate(human), found["response"][:], strict=True)
-    return to_passages(passage.with_response(text, name) for passage, text in rows)
+    """A system's responses in the passages of the humans, with what is known beside them."""
+    rows = zip(iterate(human), iterate(found), strict=True)
+    return to_passages(
+        replace(passage.with_response(said.response, name), extra=said.extra)
+        for passage, said in rows
+    )
 
 
 def _oddities(name: str, human: Passages, answers: Passages) -> Iterable[str]:

@@ -8,10 +8,11 @@ import numpy as np
 from accelerate import Accelerator
 from accelerate.utils import set_seed
 
-from dialeval.dialogues import BadInput, Passages, split
+from dialeval.dialogues import Passages, split
 from dialeval.metrics.results import REFERENCES
 from dialeval.models.embedding import Remembered
 from dialeval.protocols.discriminator import DiscriminatorRun, build
+from dialeval.protocols.evaluation.fixed import fixed_names, judge_name
 from dialeval.protocols.evaluators import EVALUATORS, with_settings
 from dialeval.scorers.baselines import CoinScorer, LengthScorer
 from dialeval.scorers.calibration import calibrate
@@ -72,15 +73,15 @@ JUDGES: dict[str, Fit] = {
 
 
 def chosen(names: list[str] | None) -> list[str]:
-    """Evaluators to use: the default ones, all, or those named; references come last."""
-    wanted = list(names or DEFAULT)
-    if wanted == ["all"]:
-        wanted = [name for name in JUDGES if name not in REFERENCES]
-    unknown = [name for name in wanted if name not in JUDGES]
-    if unknown:
-        choices = ", ".join(JUDGES)
-        raise BadInput(f"Unknown evaluator {unknown[0]!r}.", remedy=f"Choose from {choices}, all.")
-    return [*dict.fromkeys(name for name in wanted if name not in REFERENCES), *REFERENCES]
+    """Evaluators to use: the default ones, all, or those named; references come last.
+
+    Those that are not trained here are called as [`judge_name`] says.
+    """
+    every = [name for name in JUDGES if name not in REFERENCES]
+    wanted = [each for text in names or DEFAULT for each in (every if text == "all" else [text])]
+    fixed_names(wanted, JUDGES)  # refuses unknown names
+    found = (judge_name(text, JUDGES) for text in wanted)
+    return [*dict.fromkeys(name for name in found if name not in REFERENCES), *REFERENCES]
 
 
 def _whole_pairs(pairs: Passages) -> Passages:

@@ -1,12 +1,13 @@
 """From what a judge said about each response to numbers."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from dialeval.metrics.adversuc import adversuc
-from dialeval.metrics.ere import ere
+from dialeval.metrics.ere import COIN, GOLD, ere, scenario_success
 from dialeval.metrics.intervals import interval
 from dialeval.metrics.lengths import stratified_accuracy
 from dialeval.metrics.paired import paired_bootstrap
@@ -34,11 +35,12 @@ def accuracy_interval(table: pa.Table, seed: int) -> dict[str, Any]:
     return {"low": low, "high": high, "n": len(values)}
 
 
-def adversarial_success(table: pa.Table, seed: int) -> dict[str, Any]:
+def adversarial_success(table: pa.Table, seed: int, threshold: float = 0.5) -> dict[str, Any]:
     """AdverSuc and what stands beside it (Li et al., 2017, sec. 4.1)."""
     return adversuc(
         table["score"].to_numpy(),
         table["label"].to_numpy(),
+        threshold=threshold,
         groups=table["dialogue_id"].to_pylist(),
         pairs=table["pair"].to_pylist(),
         folds=table["fold"].to_pylist(),
@@ -46,16 +48,23 @@ def adversarial_success(table: pa.Table, seed: int) -> dict[str, Any]:
     )
 
 
-def reliability_error(parts: dict[str, pa.Table], seed: int) -> dict[str, Any]:
-    """ERE from the table of each scenario (Li et al., 2017, sec. 4.2)."""
+def reliability_error(
+    parts: Mapping[str, pa.Table], seed: int, threshold: float = 0.5
+) -> dict[str, Any]:
+    """ERE from the table of each scenario (Li et al., 2017, sec. 4.2).
+
+    Where a scenario has no table there is no error: it is not a number, and `missing` says why.
+    """
     joined = pa.concat_tables(parts.values())
-    return ere(
-        joined["score"].to_numpy(),
-        joined["label"].to_numpy(),
-        [name for name, table in parts.items() for _ in range(len(table))],
-        groups=joined["dialogue_id"].to_pylist(),
-        seed=seed,
-    )
+    columns = (joined["score"].to_numpy(), joined["label"].to_numpy())
+    names = [name for name, table in parts.items() for _ in range(len(table))]
+    groups = joined["dialogue_id"].to_pylist()
+    missing = [name for name in GOLD if name not in parts]
+    if not missing:
+        return ere(*columns, names, groups=groups, seed=seed, threshold=threshold)
+    told = scenario_success(*columns, names, groups=groups, seed=seed, threshold=threshold)
+    nothing = dict.fromkeys(("ere", "low", "high", "noise_floor"), float("nan"))
+    return {**nothing, "n": len(names), "coin": COIN, "scenarios": told, "missing": missing}
 
 
 def length_stratified(table: pa.Table) -> float | None:

@@ -37,7 +37,7 @@ def difference(fit: Fit, halves: list[Passages], seed: int, bench: Bench) -> Dif
     Predictions of cross-fitting are not used: judges of different folds share their training data,
     and a test that takes their predictions for independent ones rejects too often.
     """
-    return swap_test(judged(fit(halves[0], seed, bench), halves[1], 0, blindfolds=False), seed)
+    return swap_test(judged(fit(halves[0], seed, bench), halves[1]), seed)
 
 
 def swap_test(table: pa.Table, seed: int) -> Difference:

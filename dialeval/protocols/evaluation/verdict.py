@@ -25,6 +25,8 @@ class Evidence:
             Whether that is significantly below the control.
         n (`int`):
             Contexts.
+        retrained (`bool`, *optional*, defaults to `True`):
+            Whether the judge has learnt to tell this very system.
     """
 
     accuracy: float
@@ -36,6 +38,7 @@ class Evidence:
     n: int
     random: float | None = None
     below_control: bool = False
+    retrained: bool = True
 
 
 def verdict(system: str, judge: str, found: Evidence) -> tuple[str, str]:
@@ -46,6 +49,13 @@ def verdict(system: str, judge: str, found: Evidence) -> tuple[str, str]:
         >>> verdict("bot", "svm", found)[0]
         'told apart'
     """
+    name, text = _verdict(system, judge, found)
+    if not found.retrained and found.p_value >= ALPHA:
+        text += f" It was not trained on {system}: a judge that is may tell more."
+    return name, text
+
+
+def _verdict(system: str, judge: str, found: Evidence) -> tuple[str, str]:
     told = f"accuracy {found.accuracy:.3f} [{found.low:.3f}, {found.high:.3f}], "
     told += f"p {_p(found.p_value)}, {found.n:,} contexts"
     if found.control is None or found.control_p >= ALPHA:

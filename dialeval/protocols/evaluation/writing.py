@@ -17,7 +17,12 @@ RESULTS, SCORES = "results.json", "scores.parquet"
 
 
 def settings_of(
-    run: EvaluationRun, judges: list[str], folds: int, contents: Mapping[str, str]
+    run: EvaluationRun,
+    judges: list[str],
+    folds: int,
+    contents: Mapping[str, str],
+    saved: Mapping[str, str],
+    protocol: str = "evaluation",
 ) -> dict[str, Any]:
     """The settings as they are written, with names for the run and for each system's answers.
 
@@ -26,12 +31,17 @@ def settings_of(
             Folds that were really used.
         contents (`Mapping[str, str]`):
             A name for the content of the human passages (`""`) and of each system's.
+        saved (`Mapping[str, str]`):
+            A name for the weights of each judge that is not trained here.
+        protocol (`str`, *optional*, defaults to `"evaluation"`):
+            What is asked: `"evaluation"`, or `"reliability"` alone.
     """
-    told = {**asdict(run), "evaluators": judges, "folds": folds}
+    told = {"protocol": protocol, **asdict(run), "evaluators": judges, "folds": folds}
     del told["overwrite"]
     facts = [str(told[key]) for key in ("folds", "seeds", "curve", "length_matched", "seed")]
+    facts += [protocol] if protocol != "evaluation" else []
     answers = {name: each for name, each in contents.items() if name}
-    return {**told, "systems": list(answers), "answers": answers,
+    return {**told, "systems": list(answers), "answers": answers, "saved": dict(saved),
             "run": text_key([contents[""], *facts])}  # fmt: skip
 
 
@@ -65,6 +75,8 @@ def _differs(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
     """How an earlier run differs from a new one that is more than a part of it; else nothing."""
     if "run" not in old:
         return "it does not say on which passages"
+    if old.get("protocol", "evaluation") != new["protocol"]:
+        return f"it asked for the {old.get('protocol', 'evaluation')}"
     if old["run"] != new["run"]:
         return "it had other human passages, common contexts or settings"
     gone = [name for name in old["answers"] if name not in new["answers"]]
@@ -74,15 +86,20 @@ def _differs(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
     if changed:
         return f"the system {changed[0]} gave other answers"
     gone = [name for name in old["evaluators"] if name not in new["evaluators"]]
-    return f"it had the evaluator {gone[0]}, which this one leaves out" if gone else ""
+    if gone:
+        return f"it had the evaluator {gone[0]}, which this one leaves out"
+    saved = old.get("saved", {})
+    changed = [name for name, key in new["saved"].items() if saved.get(name, key) != key]
+    return f"the saved evaluator {changed[0]} had other weights" if changed else ""
 
 
 def write_results(
     folder: Path, told: dict[str, Any], tables: Mapping[tuple[str, str, str], pa.Table]
 ) -> None:
-    """Write `scores.parquet` and `results.json`, each whole or not at all."""
-    with whole_file(folder / SCORES, "wb") as file:
-        parquet.write_table(scores_table(tables), file)
+    """Write `scores.parquet`, if there are any, and `results.json`, each whole or not at all."""
+    if tables:
+        with whole_file(folder / SCORES, "wb") as file:
+            parquet.write_table(scores_table(tables), file)
     with whole_file(folder / RESULTS) as file:
         json.dump(told, file, ensure_ascii=False, indent=2, allow_nan=False)
         file.write("\n")

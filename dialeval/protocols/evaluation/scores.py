@@ -1,0 +1,178 @@
+"""Reliability of a judge whose scores somebody has already, from a table in a file."""
+
+import csv
+import json
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as parquet
+
+from dialeval.dialogues import BadInput
+from dialeval.dialogues.sources import Source
+from dialeval.dialogues.types import text_key
+from dialeval.metrics.ere import GOLD
+from dialeval.metrics.results import plain, signature, versions
+from dialeval.protocols.evaluation import measures
+from dialeval.protocols.evaluation.ledger import Ledger, library_versions
+from dialeval.protocols.evaluation.reliability import RETRAINED, TRANSFER
+from dialeval.protocols.evaluation.writing import refuse_other_run, write_results
+
+NEEDED = ("score", "label", "scenario")
+ELSEWHERE = ("human_machine", "machine_random")
+"""Scenarios of an evaluation that say nothing about reliability."""
+_UNKNOWN = dict.fromkeys(("trained_on", "folds", "n_train"), "unknown")
+_SCHEMA = pa.schema({
+    "score": pa.float64(), "label": pa.int8(), "scenario": pa.string(), "dialogue_id": pa.string(),
+    "evaluator": pa.string(), "system": pa.string(),
+})  # fmt: skip
+
+
+def reliability_of_scores(
+    path: Path | str,
+    folder: Path | str,
+    threshold: float = 0.5,
+    higher_is_human: bool = True,
+    retrained: bool = True,
+    seed: int = 0,
+    overwrite: bool = False,
+) -> dict[str, Any]:
+    """The reliability of each evaluator in a table of scores; writes and gives `results.json`.
+
+    Args:
+        path (`Path` or `str`):
+            JSON lines, CSV, TSV or Parquet with `score`, `label` (1 for positive examples) and
+            `scenario`; `dialogue_id`, `evaluator` and `system` count where they are there.
+        retrained (`bool`, *optional*, defaults to `True`):
+            Whether the judge learnt each scenario; the error of one that did not has another name.
+    """
+    path, folder = Path(path), Path(folder)
+    table = read_scored(path)
+    judges = list(dict.fromkeys(table["evaluator"].to_pylist()))
+    facts = {"threshold": threshold, "higher_is_human": higher_is_human, "retrained": retrained,
+             "seed": seed}  # fmt: skip
+    settings = {"protocol": "reliability", "scores": path.name, **facts, "evaluators": judges,
+                "answers": {}, "saved": {},
+                "run": text_key([_content(table), *map(str, facts.values())])}  # fmt: skip
+    if not overwrite:
+        refuse_other_run(folder, settings)
+    ledger = Ledger("unknown", seed)
+    try:
+        _note(ledger, table, threshold, 1.0 if higher_is_human else -1.0, retrained)
+    except ValueError as error:  # a scenario with one class only
+        raise BadInput(str(error), path) from None
+    how = signature(
+        evaluators="+".join(judges), scores=path.name, thr=threshold, n=len(table), seed=seed,
+        **library_versions(),
+    )  # fmt: skip
+    told = {"results": [each.to_dict() for each in ledger.results], "remarks": ledger.remarks,
+            "settings": plain(settings), "versions": versions(), "signature": how}  # fmt: skip
+    write_results(folder, told, {})
+    return told
+
+
+def _note(ledger: Ledger, table: pa.Table, threshold: float, sign: float, retrained: bool) -> None:
+    """Note the error of each evaluator; scores that are low for humans change their sign."""
+    turned = table.set_column(0, "score", pa.array(sign * table["score"].to_numpy()))
+    for (judge, system), parts in _by_judge(turned).items():
+        found = measures.reliability_error(parts, ledger.seed, sign * threshold)
+        for name in found.get("missing", ()):
+            ledger.remark(f"No ERE of {judge}: there are no scores of {name}.")
+        names = ("scenarios", "coin", "noise_floor", "missing")
+        details = {name: found[name] for name in names if name in found}
+        metric = RETRAINED if retrained else TRANSFER
+        details["ere_mode"] = "retrained" if retrained else "transfer"
+        how = {**_UNKNOWN, "thr": threshold}
+        ledger.add(metric, system, judge, found["ere"], found, how, details)
+
+
+def read_scored(path: Path) -> pa.Table:
+    """A table of scores with the columns of `_SCHEMA`, each row checked.
+
+    Raises:
+        BadInput: For a column that is missing, a score that is no finite number, a label other
+            than 0 and 1, a scenario that there is none of, and where nothing is left.
+    """
+    rows = [_checked(row, path, line) for line, row in _records(path)]
+    rows = [row for row in rows if row["scenario"] not in ELSEWHERE]
+    if not rows:
+        remedy = f"Give responses of {', '.join(GOLD)}."
+        raise BadInput("it has no scores of any scenario of reliability.", path, remedy=remedy)
+    for row in rows:
+        row["evaluator"] = row["evaluator"] or path.stem
+    if not all(row["dialogue_id"] for row in rows):
+        for number, row in enumerate(rows):  # no units are known: each response is its own
+            row["dialogue_id"] = str(number)
+    return pa.Table.from_pylist(rows, _SCHEMA)
+
+
+def _by_judge(table: pa.Table) -> dict[tuple[str, str], dict[str, pa.Table]]:
+    """The scenarios of each evaluator, with the machine responses of each system in turn."""
+    columns = {name: np.asarray(table[name].to_pylist(), dtype=object)
+               for name in ("evaluator", "system", "scenario")}  # fmt: skip
+    found = {}
+    for judge in dict.fromkeys(columns["evaluator"].tolist()):
+        own = columns["evaluator"] == judge
+        named = dict.fromkeys(columns["system"][own].tolist())
+        for system in [name for name in named if name] or [""]:
+            mine = own & np.isin(columns["system"], (system, ""))
+            parts = {name: table.filter(mine & (columns["scenario"] == name)) for name in GOLD}
+            found[judge, system] = {name: part for name, part in parts.items() if len(part)}
+    return found
+
+
+def _records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Rows with their numbers: lines of a text file, rows of a Parquet table."""
+    if not path.is_file():
+        raise BadInput("there is no such file.", path, remedy="Give a table of scores.")
+    kind = path.suffix.lower()
+    if kind in (".jsonl", ".json"):
+        yield from Source(path).json_records()
+    elif kind in (".csv", ".tsv"):
+        lines = (line for _, line in Source(path).lines())
+        yield from enumerate(csv.DictReader(lines, delimiter="," if kind == ".csv" else "\t"), 2)
+    elif kind == ".parquet":
+        try:
+            yield from enumerate(parquet.read_table(path).to_pylist(), 1)
+        except pa.ArrowInvalid as error:
+            raise BadInput(f"expected a Parquet file, but {error}.", path) from None
+    else:
+        remedy = "Give a .jsonl, .csv, .tsv or .parquet file."
+        raise BadInput(f"cannot tell how to read the ending {kind!r}.", path, remedy=remedy)
+
+
+def _checked(row: Any, path: Path, line: int) -> dict[str, Any]:
+    missing = [name for name in NEEDED if not isinstance(row, dict) or row.get(name) is None]
+    if missing:
+        remedy = f"Each row needs {', '.join(NEEDED)}."
+        raise BadInput(f"{', '.join(missing)} is missing.", path, line, remedy)
+    score, label, scenario = _number(row["score"]), _label(row["label"]), str(row["scenario"])
+    if not math.isfinite(score):
+        remedy = "Drop such rows, or find out why the judge gave them."
+        raise BadInput(f"the score {row['score']!r} is no finite number.", path, line, remedy)
+    if label not in (0, 1):
+        remedy = "1 is a positive example, such as a true reply, and 0 a negative one."
+        raise BadInput(f"the label {row['label']!r} is neither 1 nor 0.", path, line, remedy)
+    if scenario not in (*GOLD, *ELSEWHERE):
+        raise BadInput(f"Unknown scenario {scenario!r}.", path, line,
+                       f"Choose from {', '.join(GOLD)}.")  # fmt: skip
+    others = {name: str(row.get(name) or "") for name in ("dialogue_id", "evaluator", "system")}
+    return {"score": score, "label": int(label), "scenario": scenario, **others}
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return math.nan
+
+
+def _label(value: Any) -> float:
+    return {"true": 1.0, "false": 0.0}.get(str(value).strip().lower(), _number(value))
+
+
+def _content(table: pa.Table) -> str:
+    return text_key(json.dumps(row) for row in table.to_pylist())

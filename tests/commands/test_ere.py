@@ -1,0 +1,231 @@
+"""`dialeval ere` as a user runs it, on invented files and tables of scores."""
+
+import csv
+import json
+import random
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as parquet
+import pytest
+
+from dialeval.commands import main
+from dialeval.metrics.ere import ere, scenario_success
+
+GOLD = {"human_human": 0.5, "machine_machine": 0.5, "human_random": 0.0, "human_next": 0.0}
+WORDS = ("i", "we", "you", "often", "like", "see", "know", "really", "never", "always", "maybe")
+QUICK = ("--evaluator", "svm-unigram", "--folds", 2)
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Exit code, standard output and standard error of one command."""
+    monkeypatch.setenv("COLUMNS", "120")
+
+    def command(*arguments):
+        monkeypatch.setattr(sys, "argv", ["dialeval", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        told = capsys.readouterr()
+        assert "Traceback" not in told.err
+        return stop.value.code or 0, told.out, " ".join(told.err.split())
+
+    return command
+
+
+def talk(dialogues: int = 30, turns: int = 3) -> list[dict]:
+    rng, found = random.Random(0), []
+    for number in range(dialogues):
+        said = [" ".join(rng.choices(WORDS, k=rng.randint(3, 9))) for _ in range(turns + 2)]
+        found += [
+            {"id": f"d{number}#{at}", "dialogue_id": f"d{number}", "context": [said[at - 1]],
+             "response": said[at], "following": said[at + 1], "author": "human"}
+            for at in range(1, turns + 1)
+        ]  # fmt: skip
+    return found
+
+
+def written(folder="x") -> dict:
+    with open(f"{folder}/results.json", encoding="utf-8") as file:
+        return json.load(file)
+
+
+def by_hand(rows: list[dict], threshold: float = 0.5) -> dict[str, float]:
+    """AdverSuc of each scenario: the mean of both classes' shares of wrong judgements."""
+    found = {}
+    for name in GOLD:
+        wrong = {0: [], 1: []}
+        for row in rows:
+            if row["scenario"] == name:
+                wrong[int(row["label"])].append((row["score"] >= threshold) != bool(row["label"]))
+        if wrong[0]:
+            found[name] = (np.mean(wrong[0]) + np.mean(wrong[1])) / 2
+    return found
+
+
+def test_the_error_of_an_evaluator_alone(run, write):
+    write("human.jsonl", talk())
+    code, out, err = run("ere", "--human", "human.jsonl", *QUICK, "-o", "x")
+    assert code == 0, err
+    assert "parrot" in out and "noise" in out and ".25 for a coin" in " ".join(out.split())
+    told = written()
+    rows = parquet.read_table("x/scores.parquet").to_pylist()
+    assert {row["scenario"] for row in rows} == set(GOLD)  # and nothing that is not asked for
+    for judge in ("svm-unigram", "coin", "length"):
+        [found] = [row for row in told["results"] if row["evaluator"] == judge]
+        expected = by_hand([row for row in rows if row["evaluator"] == judge])
+        off = [abs(expected[name] - gold) for name, gold in GOLD.items()]
+        assert (found["metric"], found["system"]) == ("ere", "parrot")
+        assert found["value"] == pytest.approx(np.mean(off))
+        for name, value in expected.items():
+            assert found["details"]["scenarios"][name]["deviation"] == pytest.approx(
+                value - GOLD[name]
+            )
+        assert f"{found['value']:.3f}".removeprefix("0") in out
+    before = out
+    code, out, _ = run("ere", "--human", "human.jsonl", *QUICK, "-o", "x")
+    assert code == 0 and out == before
+    code, out, _ = run("ere", "--scores", "x/scores.parquet", "-o", "y")
+    again = {row["evaluator"]: row["value"] for row in written("y")["results"]}
+    assert again == {row["evaluator"]: row["value"] for row in told["results"]}
+
+
+def test_without_a_system_the_error_is_refused_and_the_rest_is_shown(run, write):
+    write("human.jsonl", talk())
+    code, _, err = run("ere", "--human", "human.jsonl", "--system", "none", *QUICK, "-o", "x")
+    assert code == 0 and "No ERE: machine_machine needs a system. Name one: --system" in err
+    [found] = [row for row in written()["results"] if row["evaluator"] == "svm-unigram"]
+    assert found["value"] is None and found["details"]["missing"] == ["machine_machine"]
+    assert set(found["details"]["scenarios"]) == {"human_human", "human_random", "human_next"}
+    code, _, _ = run("check", "x", "--max", "ere=0.9")
+    assert code == 1
+
+
+def test_a_scenario_without_data_is_named(run, write):
+    write("human.jsonl", [{**row, "following": None} for row in talk()])
+    code, _, err = run("ere", "--human", "human.jsonl", *QUICK, "-o", "x")
+    assert code == 0 and "No ERE: the data have too little for human_next." in err
+    assert {row["value"] for row in written()["results"]} == {None}
+
+
+def table(n: int = 40, seed: int = 0) -> list[dict]:
+    rng = random.Random(seed)
+    return [
+        {"score": rng.random(), "label": label, "scenario": name, "dialogue_id": f"{name}{at // 2}"}
+        for name in GOLD for at in range(n) for label in (0, 1)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet"])
+def test_scores_in_a_table_of_any_kind(run, write, tmp_path, kind):
+    rows = table()
+    path = tmp_path / f"scores.{kind}"
+    if kind == "jsonl":
+        write(path.name, rows)
+    elif kind == "csv":
+        with path.open("w", newline="") as file:
+            writer = csv.DictWriter(file, rows[0])
+            writer.writeheader()
+            writer.writerows(rows)
+    else:
+        parquet.write_table(pa.Table.from_pylist(rows), path)
+    code, _, err = run("ere", "--scores", path, "--threshold", 0.4, "-o", "x")
+    assert code == 0, err
+    [found] = written()["results"]
+    columns = [[row[name] for row in rows] for name in ("score", "label", "scenario")]
+    groups = [row["dialogue_id"] for row in rows]
+    expected = ere(*columns, threshold=0.4, groups=groups)
+    assert (found["value"], found["low"]) == (expected["ere"], expected["low"])
+    assert "thr:0.4|" in found["signature"] and "trained_on:unknown" in found["signature"]
+    assert scenario_success(*columns, threshold=0.4, groups=groups) == expected["scenarios"]
+
+
+def test_scores_that_are_low_for_humans_and_of_a_judge_that_was_not_retrained(run, write):
+    rows = table()
+    write("up.jsonl", rows)
+    write("down.jsonl", [{**row, "score": -row["score"]} for row in rows])
+    assert run("ere", "--scores", "up.jsonl", "-o", "x")[0] == 0
+    flags = ("--lower-is-human", "--threshold", -0.5, "--transfer")
+    code, out, _ = run("ere", "--scores", "down.jsonl", *flags, "-o", "y")
+    [up], [down] = written("x")["results"], written("y")["results"]
+    assert code == 0 and up["value"] == down["value"]
+    assert (up["metric"], down["metric"]) == ("ere", "ere_transfer")
+    assert "not comparable with ERE" in " ".join(out.split())
+
+
+def test_evaluators_and_systems_of_one_table_stand_apart(run, write):
+    first, second = table(seed=0), table(seed=1)
+    rows = [{**row, "evaluator": "a"} for row in first]
+    for row in second:
+        systems = ("p", "q") if row["scenario"] == "machine_machine" else ("",)
+        rows += [{**row, "evaluator": "b", "system": system} for system in systems]
+    write("s.jsonl", rows)
+    assert run("ere", "--scores", "s.jsonl", "-o", "x")[0] == 0
+    found = {(row["evaluator"], row["system"]): row["value"] for row in written()["results"]}
+    assert found.keys() == {("a", ""), ("b", "p"), ("b", "q")}
+    assert found["b", "p"] == found["b", "q"] != found["a", ""]
+
+
+def edited(**changes) -> list[dict]:
+    rows = table()
+    return [*rows[:6], {**rows[6], **changes}, *rows[7:]]
+
+
+REFUSED = {
+    "no label": (edited(label=None), "scores.jsonl:7: label is missing"),
+    "no number": (edited(score="high"), "scores.jsonl:7: the score 'high' is no finite number"),
+    "not a number": (edited(score=float("nan")), "scores.jsonl:7: the score nan is no finite"),
+    "a strange label": (edited(label=2), "scores.jsonl:7: the label 2 is neither 1 nor 0"),
+    "a strange scenario": (edited(scenario="x"), "scores.jsonl:7: Unknown scenario 'x'. Choose"),
+    "one class": ([{**row, "label": 1} for row in table()], "all 80 responses are positive"),
+    "other scenarios": (
+        [{**row, "scenario": "human_machine"} for row in table()],
+        "no scores of any scenario of reliability",
+    ),
+    "nothing": ([], "no scores of any scenario"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_bad_scores_end_in_clear_words(run, write, name):
+    content, words = REFUSED[name]
+    write("scores.jsonl", content)
+    code, out, err = run("ere", "--scores", "scores.jsonl", "-o", "x")
+    assert (code, out) == (2, "") and words in err
+
+
+def test_a_missing_scenario_refuses_the_error_and_names_it(run, write):
+    write("scores.jsonl", [row for row in table() if row["scenario"] != "human_next"])
+    code, _, err = run("ere", "--scores", "scores.jsonl", "-o", "x")
+    assert code == 0 and "No ERE of scores: there are no scores of human_next." in err
+    [found] = written()["results"]
+    assert found["value"] is None and len(found["details"]["scenarios"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--scores", "nowhere.jsonl"), "nowhere.jsonl: there is no such file"),
+        (("--scores", "scores.xml"), "cannot tell how to read the ending '.xml'"),
+        (("--scores", "scores.jsonl", "--human", "h.jsonl"), "--scores brings everything along"),
+        (("--scores", "scores.jsonl", "-o", "scores.jsonl"), "expected a folder for the results"),
+        (("--format", "pdf"), "Unknown format 'pdf'"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(run, write, arguments, words):
+    write("scores.jsonl", table())
+    write("scores.xml", "<x/>")
+    code, out, err = run("ere", *arguments)
+    assert (code, out) == (2, "") and words in err
+
+
+def test_results_of_another_run_are_kept(run, write):
+    write("a.jsonl", table())
+    write("b.jsonl", table(seed=3))
+    assert run("ere", "--scores", "a.jsonl", "-o", "x")[0] == 0
+    kept = written()
+    code, _, err = run("ere", "--scores", "b.jsonl", "-o", "x")
+    assert code == 2 and "another run wrote here" in err and written() == kept
+    assert run("ere", "--scores", "b.jsonl", "-o", "x", "--overwrite")[0] == 0
+    assert written() != kept
