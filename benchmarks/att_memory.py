@@ -28,7 +28,8 @@ from dialeval.responders.generators import Generator
 from dialeval.responders.prompts import PromptFormat
 from dialeval.scorers.neural import NeuralScorer
 from dialeval.training.defender import Defender
-from dialeval.training.game import AttackDefenceGame, GameConfig
+from dialeval.training.game import AttackDefenceGame
+from dialeval.training.game_settings import GameConfig
 
 WAYS = {"full": "all weights", "lora": "LoRA on one backbone"}
 VOCABULARY = 5_000

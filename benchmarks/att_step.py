@@ -30,7 +30,8 @@ from dialeval.responders.generators import Generator
 from dialeval.responders.prompts import PromptFormat
 from dialeval.scorers.neural import NeuralScorer
 from dialeval.training.defender import Defender
-from dialeval.training.game import AttackDefenceGame, GameConfig
+from dialeval.training.game import AttackDefenceGame
+from dialeval.training.game_settings import GameConfig
 
 RATE = 3e-5
 

@@ -11,6 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from accelerate import PartialState
+from rich.console import Console
+
+from dialeval.config import parse_config
+from dialeval.protocols.att import AttRun, play_att
 from dialeval.reports.att import (
     GameProgress,
     att_summary_table,
@@ -19,11 +23,7 @@ from dialeval.reports.att import (
     write_att_report,
     write_att_summary,
 )
-from rich.console import Console
-
-from dialeval.config import parse_config
-from dialeval.protocols.att import AttRun, play_att
-from dialeval.training.game import GameConfig
+from dialeval.training.game_settings import GameConfig
 
 DEFAULT = Path(__file__).parent / "configs" / "att_default.yaml"
 

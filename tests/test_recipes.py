@@ -81,7 +81,7 @@ def test_every_config_is_understood(path):
     from dialeval.protocols.discriminator import DiscriminatorRun
     from dialeval.protocols.generator import GeneratorRun
     from dialeval.training import DiscriminatorConfig, GeneratorConfig
-    from dialeval.training.game import GameConfig
+    from dialeval.training.game_settings import GameConfig
 
     schemas = {
         "att": (AttRun, GameConfig),

@@ -13,9 +13,7 @@ NOBODY = "none"
 
 
 def ere(
-    human: Annotated[
-        list[str] | None, typer.Option(help="Files of human passages; the embedded corpus.")
-    ] = None,
+    human: o.Human = None,
     system: Annotated[
         list[str] | None,
         typer.Option(
@@ -40,26 +38,18 @@ def ere(
     transfer: Annotated[
         bool, typer.Option("--transfer", help="Of --scores: the judge did not learn the scenarios.")
     ] = False,
-    output_dir: Annotated[Path, typer.Option("--output-dir", "-o", help="Where it goes.")] = Path(
-        "runs/ere"
-    ),
-    limit: Annotated[
-        int | None, typer.Option(help="Contexts at most, by dialogue; 500 without --human.")
-    ] = None,
-    folds: Annotated[int, typer.Option(help="Folds of cross-fitting, by dialogue.")] = 5,
+    output_dir: o.OutputDir = Path("runs/ere"),
+    limit: o.Limit = None,
+    folds: o.Folds = 5,
     seed: o.Seed = 0,
     format: Formats = "table",
-    input_format: Annotated[
-        str | None, typer.Option(help="Format of the files; guessed by default.")
-    ] = None,
+    input_format: o.InputFormat = None,
     context_turns: o.ContextTurns = None,
     filter: o.Filter = "none",
     skip_bad: o.SkipBad = False,
-    max_new_tokens: Annotated[int, typer.Option(help="Of systems that answer now.")] = 40,
-    decoding: Annotated[str, typer.Option(help="Of systems that answer now.")] = "sampling",
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the results of another run.")
-    ] = False,
+    max_new_tokens: o.NewTokens = 40,
+    decoding: o.DecodingName = "sampling",
+    overwrite: o.Overwrite = False,
 ) -> None:
     """Put evaluators where the right answer is known: the reliability error and its scenarios.
 

@@ -22,9 +22,7 @@ Evaluators = Annotated[
 
 
 def evaluate(
-    human: Annotated[
-        list[str] | None, typer.Option(help="Files of human passages; the embedded corpus.")
-    ] = None,
+    human: o.Human = None,
     system: Annotated[
         list[str] | None,
         typer.Option(
@@ -33,30 +31,22 @@ def evaluate(
         ),
     ] = None,
     evaluator: Evaluators = None,
-    output_dir: Annotated[Path, typer.Option("--output-dir", "-o", help="Where it goes.")] = Path(
-        "runs/evaluation"
-    ),
-    limit: Annotated[
-        int | None, typer.Option(help="Contexts at most, by dialogue; 500 without --human.")
-    ] = None,
-    folds: Annotated[int, typer.Option(help="Folds of cross-fitting, by dialogue.")] = 5,
+    output_dir: o.OutputDir = Path("runs/evaluation"),
+    limit: o.Limit = None,
+    folds: o.Folds = 5,
     seeds: Annotated[int, typer.Option(help="Seeds whose spread stands beside AdverSuc.")] = 3,
     seed: o.Seed = 0,
     format: Formats = "table",
-    input_format: Annotated[
-        str | None, typer.Option(help="Format of the files; guessed by default.")
-    ] = None,
+    input_format: o.InputFormat = None,
     context_turns: o.ContextTurns = None,
     filter: o.Filter = "none",
     skip_bad: o.SkipBad = False,
-    max_new_tokens: Annotated[int, typer.Option(help="Of systems that answer now.")] = 40,
-    decoding: Annotated[str, typer.Option(help="Of systems that answer now.")] = "sampling",
+    max_new_tokens: o.NewTokens = 40,
+    decoding: o.DecodingName = "sampling",
     second_human: Annotated[
         bool, typer.Option(help="A row for a second human's replies, where the data have them.")
     ] = True,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the results of another run.")
-    ] = False,
+    overwrite: o.Overwrite = False,
 ) -> None:
     """Evaluate systems: a table, results.json, scores.parquet and one report.html.
 

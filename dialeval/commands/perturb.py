@@ -24,17 +24,9 @@ def perturb(
     preset: Annotated[
         str, typer.Option(help="Rates of the paper, or those of its released code: released.")
     ] = "paper",
-    turns: Annotated[
-        str, typer.Option(help="Turns to edit: all, last, or numbers from 0 such as 0,-1.")
-    ] = "all",
-    lexicon: Annotated[
-        list[str] | None,
-        typer.Option(help="Words of a strategy: data-paraphrase=ppdb-2.0-s-all. Repeatable."),
-    ] = None,
-    set: Annotated[
-        list[str] | None,
-        typer.Option(help="Setting of a strategy: random-swap.words_per_swap=3. Repeatable."),
-    ] = None,
+    turns: o.Turns = "all",
+    lexicon: o.Lexicon = None,
+    set: o.StrategySetting = None,
     rate: Annotated[
         float | None, typer.Option(help="Make each edit with this probability only.")
     ] = None,

@@ -47,9 +47,7 @@ def robustness(
         ),
     ] = None,
     name: Annotated[str, typer.Option(help="What to call the stored system.")] = "stored",
-    output_dir: Annotated[Path, typer.Option("--output-dir", "-o", help="Where it goes.")] = Path(
-        "runs/robustness"
-    ),
+    output_dir: o.OutputDir = Path("runs/robustness"),
     limit: Annotated[
         int | None,
         typer.Option(help=f"Contexts at most, drawn with the seed; {LIMIT} without --data."),
@@ -94,22 +92,12 @@ def robustness(
     preset: Annotated[str, typer.Option(help="Rates of the strategies: paper or released.")] = (
         "paper"
     ),
-    turns: Annotated[
-        str, typer.Option(help="Turns to edit: all, last, or numbers from 0 such as 0,-1.")
-    ] = "all",
-    lexicon: Annotated[
-        list[str] | None,
-        typer.Option(help="Words of a strategy: data-paraphrase=ppdb-2.0-s-all. Repeatable."),
-    ] = None,
-    set: Annotated[
-        list[str] | None,
-        typer.Option(help="Setting of a strategy: random-swap.words_per_swap=3. Repeatable."),
-    ] = None,
+    turns: o.Turns = "all",
+    lexicon: o.Lexicon = None,
+    set: o.StrategySetting = None,
     resamples: Annotated[int, typer.Option(help="Of the paired bootstrap.")] = 100_000,
     seed: o.Seed = 0,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the results of another run.")
-    ] = False,
+    overwrite: o.Overwrite = False,
     format: o.Format = None,
     skip_bad: o.SkipBad = False,
     context_turns: o.ContextTurns = None,

@@ -11,9 +11,7 @@ from dialeval.commands.data import options as o
 
 
 def transfer(
-    human: Annotated[
-        list[str] | None, typer.Option(help="Files of human passages; the embedded corpus.")
-    ] = None,
+    human: o.Human = None,
     system: Annotated[
         list[str] | None,
         typer.Option(help="NAME=FILE of its responses, or who answers now. Repeatable."),
@@ -25,17 +23,13 @@ def transfer(
             "saved one, zero-shot. Repeatable."
         ),
     ] = None,
-    output_dir: Annotated[Path, typer.Option("--output-dir", "-o", help="Where it goes.")] = Path(
-        "runs/transfer"
-    ),
+    output_dir: o.OutputDir = Path("runs/transfer"),
     limit: Annotated[
         int | None, typer.Option(help="Contexts at most, drawn with the seed; 500 without --human.")
     ] = None,
     seed: o.Seed = 0,
     json: Annotated[bool, typer.Option("--json", help="For programs, unrounded.")] = False,
-    input_format: Annotated[
-        str | None, typer.Option(help="Format of the files; guessed by default.")
-    ] = None,
+    input_format: o.InputFormat = None,
     context_turns: o.ContextTurns = None,
     filter: o.Filter = "none",
     skip_bad: o.SkipBad = False,

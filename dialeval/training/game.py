@@ -9,7 +9,7 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,6 @@ from dialeval.dialogues import BadInput, Passage, Passages, iterate
 from dialeval.dialogues.types import text_hash
 from dialeval.models import pairwise_loss
 from dialeval.models.batching import pad
-from dialeval.responders.decoding import TemperatureMixture
 from dialeval.responders.generators import Generator
 from dialeval.training.checkpoints import (
     last_whole,
@@ -33,126 +32,15 @@ from dialeval.training.checkpoints import (
     write_state,
 )
 from dialeval.training.defender import Defender, pairwise, pairwise_probability
+from dialeval.training.game_settings import GameConfig
 from dialeval.training.policy import Drawn, draw_responses, group_advantages, policy_backward
 from dialeval.training.samples import AttackerSamples
-from dialeval.training.schedule import check_choices, finite_loss
+from dialeval.training.schedule import finite_loss
 
 logger = logging.getLogger(__name__)
 
 _ATTACK, _DEFENCE, _TRAIN, _VALIDATION, _CHECKED = range(5)  # streams of independent draws
 _CHUNK = 32  # contexts that are answered together
-
-
-@dataclass
-class GameConfig:
-    """Settings of [`AttackDefenceGame`]; the paper's where it gives them.
-
-    What the paper leaves open is as in its released code: thresholds, steps, learning rates,
-    hypotheses, batch and lengths. `patience_turns` (its m) and `max_turns` are ours.
-    """
-
-    hypotheses: int = field(default=5, metadata={"help": "Responses drawn for each context, n."})
-    attack_batch: int = field(default=32, metadata={"help": "Contexts an attack step."})
-    defence_batch: int = field(default=32, metadata={"help": "Pairs a defence step."})
-    attack_learning_rate: float = field(default=3e-5, metadata={"help": "Of Adam, generator."})
-    defence_learning_rate: float = field(default=1e-4, metadata={"help": "Of Adam, HvM."})
-    max_grad_norm: float = field(default=0.0, metadata={"help": "0 does not clip gradients."})
-    max_new_tokens: int = field(default=30, metadata={"help": "Tokens of a response, end incl."})
-    temperatures: list[float] = field(
-        default_factory=lambda: [0.3, 1.0, 10.0, 100.0], metadata={"help": "Drawn from uniformly."}
-    )
-    temperature_each: str = field(
-        default="context", metadata={"help": "context, or turn: what has its own temperature."}
-    )
-    distinct_first: bool = field(
-        default=False, metadata={"help": "Hypotheses begin with different tokens."}
-    )
-    logprob_temperature: str = field(
-        default="1", metadata={"help": "1 (eq. 5), or sampling: on-policy, our deviation."}
-    )
-    average_over: str = field(
-        default="responses", metadata={"help": "responses (eq. 5), or tokens: length-averaged."}
-    )
-    reward: str = field(default="score", metadata={"help": "score (eq. 3), or logit."})
-    empty_penalty: float = field(default=0.0, metadata={"help": "Taken off for no words."})
-    unfinished_penalty: float = field(default=0.0, metadata={"help": "Taken off for no end."})
-    c_low: float = field(default=0.5, metadata={"help": "An attack ends below this accuracy."})
-    c_high: float = field(default=0.7, metadata={"help": "A defence ends above this accuracy."})
-    accuracy: str = field(
-        default="pairwise", metadata={"help": "pairwise (0 or 1), or probability: their mean."}
-    )
-    attack_steps: int = field(default=3_000, metadata={"help": "Of a turn at most, N_G."})
-    defence_steps: int = field(default=1_000, metadata={"help": "Of a turn at most, N_D."})
-    patience_turns: int = field(default=5, metadata={"help": "Turns above c_high to end, m."})
-    max_turns: int = field(default=40, metadata={"help": "Turns at most."})
-    samples: int = field(default=1_024, metadata={"help": "Training contexts of each A(t)."})
-    validation_contexts: int = field(default=128, metadata={"help": "Of each A(t)."})
-    validate_every: int = field(default=100, metadata={"help": "Steps between validations."})
-    max_validated: int = field(
-        default=12, metadata={"help": "Sets A(t) that a validation reads at most."}
-    )
-    corpora: str = field(
-        default="uniform", metadata={"help": "uniform, or accuracy: sets by 1 - accuracy."}
-    )
-    reinitialise: bool = field(default=True, metadata={"help": "New attacker each turn."})
-    ensemble: bool = field(default=True, metadata={"help": "Defend against all sets A(0..t)."})
-    checkpoint_every: int = field(default=50, metadata={"help": "Steps between checkpoints."})
-    seed: int = field(default=0, metadata={"help": "Seed of everything that is drawn."})
-
-    def __post_init__(self):
-        check_choices(
-            self, temperature_each=("context", "turn"), logprob_temperature=("1", "sampling"),
-            average_over=("responses", "tokens"), reward=("score", "logit"),
-            accuracy=("pairwise", "probability"), corpora=("uniform", "accuracy"),
-        )  # fmt: skip
-        if not 0 <= self.c_low < self.c_high <= 1:
-            raise BadInput(
-                f"an attack ends below c_low and a defence above c_high, but got {self.c_low:g} "
-                f"and {self.c_high:g}.",
-                remedy="Choose 0 <= c_low < c_high <= 1, such as 0.5 and 0.7.",
-            )
-        if self.hypotheses < 2:
-            raise BadInput(
-                f"the mean over {self.hypotheses} response is that response, so nothing would be "
-                "learnt (eqs. 3-4).",
-                remedy="Draw 2 hypotheses or more.",
-            )
-        at_least_one = (
-            "attack_batch", "defence_batch", "attack_steps", "defence_steps", "max_turns",
-            "patience_turns", "samples", "validation_contexts", "validate_every", "max_validated",
-            "checkpoint_every", "max_new_tokens",
-        )  # fmt: skip
-        for name in at_least_one:
-            if getattr(self, name) < 1:
-                raise BadInput(f"`{name}` is 1 or more, but got {getattr(self, name)}.")
-        if self.max_validated < 2:
-            raise BadInput(
-                f"a validation reads A(0) and the newest set, but `max_validated` is "
-                f"{self.max_validated}.",
-                remedy="Read 2 sets or more.",
-            )
-        _ = self.decoding  # refuses temperatures that are none
-
-    @property
-    def decoding(self) -> TemperatureMixture:
-        """How attackers draw."""
-        return TemperatureMixture(
-            tuple(self.temperatures), self.temperature_each, self.distinct_first
-        )
-
-
-RELEASED = {
-    "temperatures": [0.3, 1.0, 3.0],
-    "temperature_each": "turn",
-    "distinct_first": True,
-    "average_over": "tokens",
-    "reward": "logit",
-    "empty_penalty": 1.0,
-    "unfinished_penalty": 1.0,
-    "accuracy": "probability",
-    "corpora": "accuracy",
-}
-"""Where the released code does other than the paper; its bugs are not among them."""
 
 
 class AttackDefenceGame:

@@ -18,7 +18,7 @@ from dialeval.dialogues import BadInput, iterate
 from dialeval.protocols.att import AttRun, AttStudy, build_players, game_config, play_att
 from dialeval.responders.simple import ConstantResponder
 from dialeval.scorers import load_scorer, save_scorer
-from dialeval.training.game import GameConfig
+from dialeval.training.game_settings import GameConfig
 
 METHODS = ["SL", "SL+HvR", "GAN", "ND", "ATT"]
 TURNS = 2

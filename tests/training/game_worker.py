@@ -25,7 +25,8 @@ from dialeval.responders.generators import Generator
 from dialeval.responders.prompts import PromptFormat
 from dialeval.scorers.neural import NeuralScorer
 from dialeval.training.defender import Defender
-from dialeval.training.game import AttackDefenceGame, GameConfig
+from dialeval.training.game import AttackDefenceGame
+from dialeval.training.game_settings import GameConfig
 
 WORDS = [
     "yes", "no", "maybe", "tea", "rain", "blue", "cat", "dog", "likes", "sees", "the", "a", "very",

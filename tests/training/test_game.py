@@ -9,7 +9,8 @@ import torch
 
 from dialeval.dialogues import BadInput, iterate
 from dialeval.training.defender import Defender
-from dialeval.training.game import RELEASED, AttackDefenceGame, GameConfig, set_trainable
+from dialeval.training.game import AttackDefenceGame, set_trainable
+from dialeval.training.game_settings import RELEASED, GameConfig
 from tests.training.game_worker import FAST, attacker, judge, talk, tiny_game, weights
 
 

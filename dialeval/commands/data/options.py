@@ -56,6 +56,30 @@ Against = Annotated[
 ]
 NumProc = Annotated[int, typer.Option(help="Processes that parse.")]
 Seed = Annotated[int, typer.Option(help="Seed of every hash and draw.")]
+# What several commands have
+Human = Annotated[
+    list[str] | None, typer.Option(help="Files of human passages; the embedded corpus.")
+]
+OutputDir = Annotated[Path, typer.Option("--output-dir", "-o", help="Where it goes.")]
+Limit = Annotated[
+    int | None, typer.Option(help="Contexts at most, by dialogue; 500 without --human.")
+]
+InputFormat = Annotated[str | None, typer.Option(help="Format of the files; guessed by default.")]
+Folds = Annotated[int, typer.Option(help="Folds of cross-fitting, by dialogue.")]
+NewTokens = Annotated[int, typer.Option(help="Of systems that answer now.")]
+DecodingName = Annotated[str, typer.Option(help="Of systems that answer now.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the results of another run.")]
+Turns = Annotated[
+    str, typer.Option(help="Turns to edit: all, last, or numbers from 0 such as 0,-1.")
+]
+Lexicon = Annotated[
+    list[str] | None,
+    typer.Option(help="Words of a strategy: data-paraphrase=ppdb-2.0-s-all. Repeatable."),
+]
+StrategySetting = Annotated[
+    list[str] | None,
+    typer.Option(help="Setting of a strategy: random-swap.words_per_swap=3. Repeatable."),
+]
 
 
 def read_options(

@@ -46,7 +46,8 @@ from dialeval.training import (
     GeneratorConfig,
 )
 from dialeval.training.checkpoints import last_whole, save_weights
-from dialeval.training.game import GameConfig, set_trainable, trainable
+from dialeval.training.game import set_trainable, trainable
+from dialeval.training.game_settings import GameConfig
 
 Tell = Callable[[dict[str, Any]], Any]
 _RANKER = "dialogrpt:"

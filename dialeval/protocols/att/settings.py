@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from dialeval.dialogues import BadInput
-from dialeval.training.game import RELEASED, GameConfig
+from dialeval.training.game_settings import RELEASED, GameConfig
 
 METHODS = ("SL", "SL+HvR", "GAN", "ND", "ATT")
 GAMES: dict[str, dict[str, Any]] = {

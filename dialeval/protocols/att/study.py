@@ -30,7 +30,8 @@ from dialeval.protocols.att.settings import GAMES, WITHOUT_HVR, AttRun, game_con
 from dialeval.protocols.att.tables import Arena
 from dialeval.scorers import save_scorer
 from dialeval.training.defender import Defender
-from dialeval.training.game import AttackDefenceGame, GameConfig, set_trainable, trainable
+from dialeval.training.game import AttackDefenceGame, set_trainable, trainable
+from dialeval.training.game_settings import GameConfig
 
 _FRESH_SEED = 1_000  # seeds of fresh attackers, which no game has
 
