@@ -13,7 +13,9 @@ demo: $(STAMP)
 test: $(STAMP)
 	$(BIN)/python -m pytest -m "not slow and not browser"
 
+# Pages are opened in Chromium, where it is installed (Debian: chromium, chromium-driver).
 test-slow: $(STAMP)
+	$(PIP) -e ".[app,browser]"
 	$(BIN)/python -m pytest -m "slow or browser"
 
 lint: $(STAMP)
