@@ -232,7 +232,7 @@ def test_a_study_killed_at_any_moment_ends_in_the_numbers_of_an_unbroken_one(tmp
     )
     env = {**os.environ, "OMP_NUM_THREADS": "1"}
     rng = np.random.default_rng(3)
-    for _ in range(4):
+    for _ in range(2):
         worker = subprocess.Popen([sys.executable, "-c", program], env=env)
         deadline = time.monotonic() + 120
         begun = tmp_path / "broken" / "games" / "ATT" / "samples"
