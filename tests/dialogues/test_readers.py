@@ -391,6 +391,13 @@ def test_outputs_blocks_of_one_conversation_share_an_id(write):
     assert len({reply.id for each in (first, second, third) for reply in each.replies}) == 3
 
 
+def test_outputs_know_what_followed_a_reference_when_the_next_block_goes_on(write):
+    blocks = read(write(OUTPUTS), "outputs")
+    after = [{each.author: each.extra.get("following") for each in b.replies} for b in blocks]
+    assert after[0] == {"human": "it was n't easy", "topk": None, "beam": None}
+    assert after[1]["human"] is None and after[2]["human"] is None
+
+
 def test_outputs_take_one_reference_under_any_of_its_names(write):
     (block,) = read(write("Context: far ?\nPred: no .\nHuman: yes .\n"), "outputs")
     assert replies(block) == {"human": "yes .", "pred": "no ."}

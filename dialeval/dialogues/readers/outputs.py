@@ -4,7 +4,7 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dialeval.dialogues.formats import Head, reader
 from dialeval.dialogues.readers.records import as_text, blocks, filled
@@ -36,26 +36,49 @@ def _recognise(head: Head) -> bool:
     whole=False,
 )
 def read_outputs(source: Source) -> Iterator[Dialogue]:
-    """Model outputs: blocks with `Context:`, a `Name:` line for each model, and `Ref:`."""
-    conversation, said, seen = "", [], Counter()
+    """Model outputs: blocks with `Context:`, a `Name:` line for each model, and `Ref:`.
+
+    A block whose context goes on from the one before tells what followed that one's reference.
+    """
+    waiting: tuple[Dialogue, list[str]] | None = None  # until the next block is known
+    seen: Counter[str] = Counter()
     for lines in blocks(source, _is_end):
         with source.record(lines[0][0]):
             block = _parsed([line for _, line in lines])
-            if block.context is None and not conversation and _REFERENCE not in block.answers:
+            if block.context is None and waiting is None and _REFERENCE not in block.answers:
                 continue  # a header before the first block
             context, reference = _context_and_reference(block)
             key = text_key([*context, reference])
-            if not said or not _continues(context, said):
-                conversation = key
-            said = [*context, reference]
             seen[key] += 1
             id = key if seen[key] == 1 else f"{key}-{seen[key]}"
-            yield Dialogue(
+            conversation = key
+            if waiting and _continues(context, waiting[1]):
+                conversation = waiting[0].id
+                waiting = _followed(waiting[0], context[len(waiting[1]) :]), waiting[1]
+            if waiting:
+                yield waiting[0]
+            found = Dialogue(
                 turns=alternate(context),
                 id=conversation,
                 replies=tuple(_replies(block.answers, id)),
                 extra=block.extra,
             )
+            waiting = found, [*context, reference]
+    if waiting:
+        yield waiting[0]
+
+
+def _followed(dialogue: Dialogue, later: list[str]) -> Dialogue:
+    """The dialogue with what was said after its human reply."""
+    if not later:
+        return dialogue
+    replies = (
+        replace(each, extra={**each.extra, "following": later[0]})
+        if each.author == "human"
+        else each
+        for each in dialogue.replies
+    )
+    return replace(dialogue, replies=tuple(replies))
 
 
 def _is_end(line: str) -> bool:
