@@ -1,11 +1,12 @@
 """All attackers on all defenders, on the same held-out contexts: the paper's Tables 1 and 2."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dialeval.dialogues import Passage, iterate, read, to_passages, write_passages
+from dialeval.dialogues import Passage, iterate, to_passages, write_passages
 from dialeval.dialogues.types import text_hash
 from dialeval.metrics.intervals import interval
 from dialeval.metrics.results import Result
@@ -92,7 +93,10 @@ class Arena:
         if accelerator.is_main_process and not path.is_file():
             write_passages(to_passages(respond(responder, self.human)), path)
         accelerator.wait_for_everyone()
-        return list(iterate(read(path)[0]))
+        # Line by line: reading it as a corpus would drop what was said twice to the same context.
+        with path.open(encoding="utf-8") as lines:
+            texts = [json.loads(line)["response"] for line in lines]
+        return [p.with_response(text, name) for p, text in zip(self.human, texts, strict=True)]
 
     def _relevance(self, passages: list[Passage]) -> np.ndarray:
         return np.asarray(self.study.hvr(passages), dtype=float)
