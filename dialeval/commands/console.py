@@ -14,7 +14,7 @@ err = Console(stderr=True, highlight=False)
 def say(message: str) -> None:
     """Tell the user something beside the result, unless told to be quiet."""
     if not os.environ.get("DIALEVAL_QUIET"):
-        err.print(message)
+        err.print(message, soft_wrap=True)  # a path that is broken in two cannot be copied
 
 
 def say_error(message: str) -> None:

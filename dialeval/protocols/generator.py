@@ -119,13 +119,17 @@ def train_generator(
     run: GeneratorRun,
     config: GeneratorConfig,
     tell: Callable[[dict[str, Any]], Any] = lambda _: None,
+    accelerator: Accelerator | None = None,
 ) -> dict[str, Any]:
     """Train, test and save a generator; gives the numbers that were saved.
 
     Args:
         tell (`Callable`, *optional*):
             Told the numbers of each step and each validation, with samples.
+        accelerator (`Accelerator`, *optional*):
+            Of a larger run that goes on afterwards; processes part when their own run ends.
     """
+    is_whole = accelerator is None
     checkpoint = Path(run.output_dir) / CHECKPOINT
     if checkpoint.exists() and not run.resume:
         raise BadInput(
@@ -134,7 +138,7 @@ def train_generator(
             remedy="Go on with --resume, or choose another --output_dir.",
         )
     set_seed(config.seed)
-    accelerator = _accelerator(run, config)
+    accelerator = accelerator or _accelerator(run, config)
     parts = make_parts(run, config.seed)
     generator = build(run, parts["train"])
     trainer = GeneratorTrainer(generator, parts["train"], config, accelerator, checkpoint)
@@ -150,7 +154,8 @@ def train_generator(
     if accelerator.is_main_process:
         _save(generator, results, Path(run.output_dir))
     accelerator.wait_for_everyone()
-    accelerator.end_training()
+    if is_whole:
+        accelerator.end_training()
     return results
 
 

@@ -78,7 +78,7 @@ def _table(
     rows = list(rows)
     table = Table(box=box.SIMPLE_HEAD, title=title, show_edge=False)
     table.title_justify = table.caption_justify = "left"
-    table.add_column("attacker", overflow="fold")
+    table.add_column("attacker", overflow="fold", min_width=11)  # "Adversarial" in one piece
     for head in heads:
         table.add_column(Text(one_line(head)), justify="right", no_wrap=True)
     for place, (name, cells) in enumerate(rows):

@@ -117,7 +117,9 @@ def _train_generator(
         epochs=1, batch_size=16, learning_rate=2e-3, warmup_steps=100, max_grad_norm=1.0,
         loss_on="all", seed=config.seed,
     )  # fmt: skip
-    train_generator(shape, steps, lambda numbers: tell({"stage": "generator", **numbers}))
+    train_generator(
+        shape, steps, lambda numbers: tell({"stage": "generator", **numbers}), accelerator
+    )
 
 
 def build_players(generator: Generator, tune: str = "full") -> tuple[Generator, Any]:

@@ -238,7 +238,8 @@ class AttStudy:
                     if other
                     else "Go on with --resume true, or choose another --output_dir.",
                 )
-        elif self.accelerator.is_main_process:
+        self.accelerator.wait_for_everyone()  # nobody writes before everybody has looked
+        if self.accelerator.is_main_process and not path.is_file():
             with whole_file(path) as file:
                 json.dump(own, file, indent=2)
         self.accelerator.wait_for_everyone()
