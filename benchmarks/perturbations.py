@@ -124,7 +124,11 @@ def _nlpaug() -> Mapping[str, Callable[[], Way]]:
 
 
 def _textattack() -> Mapping[str, Callable[[], Way]]:
-    from textattack.augmentation import DeletionAugmenter, SwapAugmenter, WordNetAugmenter
+    from textattack.augmentation.recipes import (
+        DeletionAugmenter,
+        SwapAugmenter,
+        WordNetAugmenter,
+    )
 
     share = {"pct_words_to_swap": 0.25, "transformations_per_example": 1}
     return {
