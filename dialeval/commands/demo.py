@@ -51,7 +51,9 @@ def demo(
 
     out.rule("6  Does SmolLM2 hold still when it should, and move when it must?")
     _perturb(output_dir, parts["test"], seed)
-    say(f"Everything is in [bold]{output_dir}[/]; look at [bold]{picture}[/]")
+    pages = (output_dir / each / "report.html" for each in ("evaluation", "robustness"))
+    shown = [str(each) for each in (*pages, picture) if each.is_file()]
+    say(f"Everything is in [bold]{output_dir}[/]; look at [bold]{', '.join(shown)}[/]")
 
 
 CONTEXTS = 120
