@@ -124,10 +124,10 @@ def robustness(
         asked, strategies, systems = _stored(stored, name, data, options)
         pool = None
     else:
-        asked, pool = _contexts(data, options, limit, seed)
         names = strategy or list(STRATEGIES)
         chosen = "all" if "all" in names else list(dict.fromkeys(names))
         strategies = perturbations(chosen, preset, settings_of(lexicon or [], set or []))
+        asked, pool = _contexts(data, options, limit, seed)  # after names, which may be misspelt
         systems = [
             _responder(each, pool, decoding, max_new_tokens, seed) for each in model or ["smollm2"]
         ]

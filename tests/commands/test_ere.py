@@ -3,35 +3,17 @@
 import csv
 import json
 import random
-import sys
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 
-from dialeval.commands import main
 from dialeval.metrics.ere import ere, scenario_success
 
 GOLD = {"human_human": 0.5, "machine_machine": 0.5, "human_random": 0.0, "human_next": 0.0}
 WORDS = ("i", "we", "you", "often", "like", "see", "know", "really", "never", "always", "maybe")
 QUICK = ("--evaluator", "svm-unigram", "--folds", 2)
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """Exit code, standard output and standard error of one command."""
-    monkeypatch.setenv("COLUMNS", "120")
-
-    def command(*arguments):
-        monkeypatch.setattr(sys, "argv", ["dialeval", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        told = capsys.readouterr()
-        assert "Traceback" not in told.err
-        return stop.value.code or 0, told.out, " ".join(told.err.split())
-
-    return command
 
 
 def talk(dialogues: int = 30, turns: int = 3) -> list[dict]:

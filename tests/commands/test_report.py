@@ -1,29 +1,11 @@
 """`dialeval report`: the report of a run again, without asking a judge."""
 
 import json
-import sys
 
 import pytest
 
-from dialeval.commands import main
 from tests.commands.test_ere import table
 from tests.reports.test_evaluation import invent
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """Exit code, standard output and standard error of one command."""
-    monkeypatch.setenv("COLUMNS", "200")
-
-    def command(*arguments):
-        monkeypatch.setattr(sys, "argv", ["dialeval", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        told = capsys.readouterr()
-        assert "Traceback" not in told.err
-        return stop.value.code or 0, told.out, " ".join(told.err.split())
-
-    return command
 
 
 @pytest.fixture
