@@ -2,19 +2,19 @@
 
 accelerate launch recipes/att.py
 accelerate launch recipes/att.py --config recipes/configs/att_paper.yaml
+accelerate launch recipes/att.py --external smollm2 bot=my-bot@http://localhost:8000/v1
 accelerate launch recipes/att.py --seed 1 --output_dir runs/att_1
 python recipes/att.py --summarise runs/att runs/att_1 runs/att_2
 """
 
 import sys
 from pathlib import Path
-from typing import Any
 
 from accelerate import PartialState
 from rich.console import Console
 
 from dialeval.config import parse_config
-from dialeval.protocols.att import AttRun, play_att
+from dialeval.protocols.att import AttRun, outside_attackers, play_att
 from dialeval.reports.att import (
     GameProgress,
     att_summary_table,
@@ -31,32 +31,13 @@ DEFAULT = Path(__file__).parent / "configs" / "att_default.yaml"
 def main(run: AttRun, config: GameConfig) -> None:
     """Play, and show the tables."""
     with GameProgress() as progress:
-        results = play_att(run, config, progress, **externals(run, config))
+        others = outside_attackers(run.external, config.max_new_tokens, config.seed)
+        results = play_att(run, config, progress, **others)
     if PartialState().is_main_process:
         console = Console()
         console.print(att_table(results))
         console.print(held_out_table(results))
         console.print(f"Report: {write_att_report(run.output_dir)}")
-
-
-def externals(run: AttRun, config: GameConfig) -> dict[str, Any]:
-    """Attackers from elsewhere, by name: a file of responses, a model, or SmolLM2."""
-    from dialeval.dialogues import read
-    from dialeval.responders.decoding import DECODINGS
-    from dialeval.responders.generators import load_generator
-    from dialeval.responders.language import GeneratorResponder
-    from dialeval.responders.stored import StoredResponder
-
-    found: dict[str, Any] = {}
-    for each in run.external:
-        name, sign, path = each.partition("=")
-        if sign and Path(path).is_file() and Path(path).suffix != ".gguf":
-            found[name] = StoredResponder(read(path)[0], name)
-        else:
-            generator = load_generator(path or name)
-            new = config.max_new_tokens
-            found[name] = GeneratorResponder(generator, DECODINGS["sampling"], 1, new, name=name)
-    return found
 
 
 def summarise(folders: list[str]) -> None:

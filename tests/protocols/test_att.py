@@ -15,6 +15,8 @@ import torch
 from safetensors.torch import load_file
 
 from dialeval.dialogues import BadInput, iterate
+from dialeval.hub.kinds import recognise
+from dialeval.hub.model_cards import card_of
 from dialeval.protocols.att import AttRun, AttStudy, build_players, game_config, play_att
 from dialeval.responders.simple import ConstantResponder
 from dialeval.scorers import load_scorer, save_scorer
@@ -133,6 +135,20 @@ def test_saved_defenders_score_as_they_did_in_the_study(played):
     for method in METHODS:
         scorer = load_scorer(folder / "run" / "defenders" / method)
         assert scorer([human])[0] == pytest.approx(example["human_scores"][method], abs=1e-5)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_card_of_a_defender_knows_its_data_and_its_attackers(played, method):
+    folder, results, _ = played
+    card = card_of(recognise(folder / "run" / "defenders" / method), f"me/{method}")
+    assert "human responses from: talk" in card
+    assert ("trained against it" in card) == (method in ("GAN", "ND", "ATT"))
+    assert "not recorded" not in card and str(folder) not in card
+    own = {row["system"]: row for row in results["results"] if row["evaluator"] == method}
+    for system in ("Parrot", "dull", "Adversarial G, worst"):
+        assert f"| {system} | pairwise_accuracy | {own[system]['value']:.3f}" in card.replace(
+            "\\", ""
+        )
 
 
 def test_what_is_done_is_not_done_again(played):

@@ -76,7 +76,10 @@ class AttRun:
     )
     external: list[str] = field(
         default_factory=list,
-        metadata={"help": "Other attackers: name=file of responses, a model, or smollm2."},
+        metadata={
+            "help": "Other attackers: smollm2 or any model, name=file of responses, or "
+            "name=model@http://host:8000/v1 (key in OPENAI_API_KEY)."
+        },
     )
     output_dir: str = field(default="runs/att", metadata={"help": "Where it goes."})
     resume: bool = field(default=False, metadata={"help": "Go on with what is there."})

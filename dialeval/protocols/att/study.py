@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,10 @@ from accelerate import Accelerator
 from accelerate.utils import set_seed
 
 from dialeval._version import __version__
-from dialeval.dialogues import BadInput, whole_file
+from dialeval.dialogues import BadInput, Passage, Passages, iterate, whole_file
 from dialeval.metrics.results import plain, results_to_json, signature
 from dialeval.models.adapters import merge_lora
+from dialeval.protocols.att.outside import answers_of
 from dialeval.protocols.att.players import (
     Tell,
     build_players,
@@ -66,6 +68,7 @@ class AttStudy:
     def play(self, externals: dict[str, Any] | None = None) -> dict[str, Any]:
         """Every stage in order."""
         set_seed(self.config.seed)
+        said = self._outside(externals or {})
         self._prepare()
         for method in self.run.methods:
             with self._timed(method):
@@ -73,22 +76,40 @@ class AttStudy:
         fresh = self._fresh_attacks()
         with self._timed("tables"):
             self.tell({"stage": "Setting all attackers on all defenders"})
-            arena = Arena(self, externals or {})
+            arena = Arena(self, said)
             results = arena.results(fresh)
         told = self._told(results, arena)
         if self.accelerator.is_main_process:
             with whole_file(self.folder / "results.json") as file:
                 file.write(json.dumps(told, ensure_ascii=False, indent=2) + "\n")
+            self._describe_defenders(told)
         self.accelerator.wait_for_everyone()
         self.accelerator.end_training()
         return told
+
+    @cached_property
+    def parts(self) -> dict[str, Passages]:
+        """Human passages of the generator, the game, its validation and the test, by part."""
+        with self._timed("reading"):
+            return make_parts(self.run, self.config)
+
+    def _outside(self, externals: dict[str, Any]) -> dict[str, list[Passage]]:
+        """Answers from elsewhere, asked for first: a server that is down is not found out late.
+
+        They are kept as they come, because they may be slow or dear.
+        """
+        human, found = list(iterate(self.parts["test"])), {}
+        with self._timed("attackers from elsewhere"):
+            for name, responder in externals.items():
+                self.tell({"stage": f"{name} answers the test contexts"})
+                path = self.folder / "responses" / f"{name}.jsonl"
+                found[name] = answers_of(responder, human, path, self.accelerator)
+        return found
 
     def _prepare(self) -> None:
         """The players, trained or loaded."""
         run, config, place = self.run, self.config, self.folder / "components"
         self.components: dict[str, Any] = {}
-        with self._timed("reading"):
-            self.parts = make_parts(run, config)
         with self._timed("generator"):
             generator, self.components["generator"] = make_generator(
                 run, config, self.parts["generator"], place / "generator", self.tell
@@ -186,6 +207,17 @@ class AttStudy:
         neural.training = {"signature": self.signature, "method": method}
         save_scorer(scorer, self.folder / "defenders" / method)
         neural.model = model
+
+    def _describe_defenders(self, told: dict[str, Any]) -> None:
+        """Lay each defender's own numbers beside it, for its card."""
+        for method in self.run.methods:
+            met = ", and of attackers that were trained against it" if method in GAMES else ""
+            settings = {**told["settings"], "scenario": "human_machine",
+                        "system": f"a generator{met}"}  # fmt: skip
+            own = [row for row in told["results"] if row["evaluator"] == method]
+            about = {"results": own, "settings": settings, "signature": self.signature}
+            with whole_file(self.folder / "defenders" / method / "results.json") as file:
+                file.write(json.dumps(about, ensure_ascii=False, indent=2) + "\n")
 
     @property
     def signature(self) -> str:

@@ -1,12 +1,11 @@
 """All attackers on all defenders, on the same held-out contexts: the paper's Tables 1 and 2."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dialeval.dialogues import Passage, iterate, to_passages, write_passages
+from dialeval.dialogues import Passage, iterate
 from dialeval.dialogues.types import text_hash
 from dialeval.metrics.intervals import interval
 from dialeval.metrics.results import Result
@@ -30,11 +29,11 @@ class Arena:
     Args:
         study (`AttStudy`):
             After its games.
-        externals (`dict[str, Responder]`):
-            Attackers from elsewhere.
+        externals (`dict[str, list[Passage]]`):
+            What attackers from elsewhere said to the test contexts.
     """
 
-    def __init__(self, study: Any, externals: dict[str, Any]):
+    def __init__(self, study: Any, externals: dict[str, list[Passage]]):
         self.study = study
         self.human = list(iterate(study.parts["test"]))
         self.said: dict[str, list[Passage]] = {}
@@ -64,8 +63,7 @@ class Arena:
         self.said = {name: respond(each, self.human) for name, each in plain.items()}
         for name, path in study.attackers.items():
             self.said[name] = self.attacked(path)
-        for name, responder in self.externals.items():
-            self.said[name] = self._external(name, responder)
+        self.said |= self.externals
         self.relevance = {name: self._relevance(said) for name, said in self.said.items()}
         self.relevance["human"] = self._relevance(self.human)
 
@@ -85,18 +83,6 @@ class Arena:
                 study.generator, some, seeds, TemperatureMixture((1.0,)), 1, new
             ).passages
         return found
-
-    def _external(self, name: str, responder: Any) -> list[Passage]:
-        """Answers from elsewhere, kept in a file because they may be slow or dear."""
-        path = self.study.folder / "responses" / f"{name}.jsonl"
-        accelerator = self.study.accelerator
-        if accelerator.is_main_process and not path.is_file():
-            write_passages(to_passages(respond(responder, self.human)), path)
-        accelerator.wait_for_everyone()
-        # Line by line: reading it as a corpus would drop what was said twice to the same context.
-        with path.open(encoding="utf-8") as lines:
-            texts = [json.loads(line)["response"] for line in lines]
-        return [p.with_response(text, name) for p, text in zip(self.human, texts, strict=True)]
 
     def _relevance(self, passages: list[Passage]) -> np.ndarray:
         return np.asarray(self.study.hvr(passages), dtype=float)
