@@ -1,6 +1,6 @@
 """Random Inputs, Random Inputs with Kept Entities, Confusing Entity (Niu & Bansal, 2018)."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 
 from dialeval.dialogues.sources import BadInput
 from dialeval.perturbations.base import Edit, Perturbation
-from dialeval.perturbations.inflection import base_form, with_case_of
+from dialeval.perturbations.inflection import base_form, inflect, with_case_of
 from dialeval.perturbations.lexicon import Entities, entities, stop_words, vocabulary, word_tags
 from dialeval.perturbations.tokens import Token, words
 
@@ -81,10 +81,11 @@ class RandomInputsKeptEntities(Perturbation):
 
 @dataclass(frozen=True)
 class ConfusingEntity(Perturbation):
-    """Replace every entity by another one of its type.
+    """Replace every entity by another one of its type, plural for plural.
 
     The paper draws from the other agent's knowledge base; text alone has none, so the lexicon
-    stands in for it, without the entities that the utterance names.
+    stands in for it. An entity that the utterance does not name is preferred; where it names them
+    all, they change places. The same entity is replaced alike all through an utterance.
 
     Args:
         lexicon (`str` or `Mapping[str, Sequence[str]]`):
@@ -106,15 +107,15 @@ class ConfusingEntity(Perturbation):
 
     def edits(self, text: str, rng: Random) -> list[Edit]:
         """A replacement for every entity that has another of its type."""
-        found = list(_mentions(text, self.lexicon))
-        table = _table(self.lexicon).known
-        named = {entity for mention in found for entity in table.meanings[mention.form]}
+        found, table = list(_mentions(text, self.lexicon)), _table(self.lexicon)
+        others = _others(found, table, rng)
         edits = []
         for mention in found:
-            other = _draw(table.members[mention.kind], named, rng)
+            other = others.get(mention.form)
             if other is not None:
                 before = text[mention.start : mention.end]
-                edits.append(Edit(mention.start, before, _cased(other, before)))
+                after = inflect(other, "NNS") if mention.plural else other
+                edits.append(Edit(mention.start, before, _cased(after, before)))
         return edits
 
 
@@ -123,13 +124,16 @@ class _Mention(NamedTuple):
     end: int
     form: str
     kind: str
+    plural: bool
 
 
 class _Table(NamedTuple):
     """Entities, their surface forms by words, and how long those are by first word."""
 
     known: Entities
+    members: Mapping[str, Sequence[str]]  # by type, without plurals of others
     forms: Mapping[tuple[str, ...], str]
+    plurals: Mapping[tuple[str, ...], str]  # the form whose plural it is
     lengths: Mapping[str, Sequence[int]]  # the longest first
 
 
@@ -169,8 +173,24 @@ def _index(known: Entities) -> _Table:
             continue
         forms[key] = form
         lengths.setdefault(key[0], set()).add(len(key))
+    plurals = dict(_plurals(own))
+    for (word,) in plurals:
+        lengths.setdefault(word, set()).add(1)
     ordered = {first: sorted(found, reverse=True) for first, found in lengths.items()}
-    return _Table(known, forms, ordered)
+    members = {
+        kind: [each for each in found if (each.lower(),) not in plurals]
+        for kind, found in known.members.items()
+    }
+    return _Table(known, members, forms, plurals, ordered)
+
+
+def _plurals(entities: Iterable[str]) -> Iterator[tuple[tuple[str], str]]:
+    """Plurals of entities of one word, where they are nothing else: `books`, but not `his`."""
+    for entity in entities:
+        plural = inflect(entity, "NNS") if entity.isalpha() and entity.isascii() else entity
+        kinds = word_tags().get(plural, ("NNS",))
+        if plural != entity and kinds[0] == "NNS" and base_form(plural, "noun") == entity:
+            yield (plural,), entity
 
 
 def _is_everyday(key: tuple[str, ...]) -> bool:
@@ -188,23 +208,45 @@ def _mentions(text: str, lexicon: Lexicon) -> Iterator[_Mention]:
     at = 0
     while at < len(found):
         keys = (tuple(written[at : at + size]) for size in table.lengths.get(written[at], ()))
-        key = next((key for key in keys if key in table.forms), None)
+        key = next((key for key in keys if key in table.plurals or key in table.forms), None)
         if key is None:
             at += 1
             continue
-        form = table.forms[key]
+        form = table.plurals.get(key) or table.forms[key]
         start, end = found[at].start, found[at + len(key) - 1].end
-        yield _Mention(start, end, form, table.known.types[form][0])
+        kind = table.known.types[form][0]
+        yield _Mention(start, end, form, kind, key in table.plurals)
         at += len(key)
 
 
-def _draw(others: Sequence[str], named: set[str], rng: Random) -> str | None:
-    """An entity that the utterance does not name; None if it names them all."""
+def _others(found: Sequence[_Mention], table: _Table, rng: Random) -> dict[str, str]:
+    """For each form that a text mentions, the entity that takes its place all through it.
+
+    Entities that nobody named come first, then those that were, so that two change places.
+    """
+    meanings = table.known.meanings
+    named = {entity for mention in found for entity in meanings[mention.form]}
+    taken: dict[str, str] = {}
+    for mention in found:
+        if mention.form in taken:
+            continue
+        own = meanings[mention.form]
+        used = {entity.lower() for entity in taken.values()}
+        tries = (named | used, own | used, own)  # what it must not be, the strictest first
+        drawn = (_draw(table.members[mention.kind], each, rng) for each in tries)
+        other = next((each for each in drawn if each is not None), None)
+        if other is not None:
+            taken[mention.form] = other
+    return taken
+
+
+def _draw(others: Sequence[str], barred: Set[str], rng: Random) -> str | None:
+    """An entity that is not barred; None if all are."""
     for _ in range(8):  # nearly always the first: types have many members
-        other = rng.choice(others)
-        if other.lower() not in named:
+        other = rng.choice(others) if others else ""
+        if other and other.lower() not in barred:
             return other
-    left = [entity for entity in others if entity.lower() not in named]
+    left = [entity for entity in others if entity.lower() not in barred]
     return rng.choice(left) if left else None
 
 

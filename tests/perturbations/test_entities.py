@@ -58,11 +58,12 @@ def test_entities_are_kept(text, kept):
     ("text", "choices"),
     [
         ("Do you know Alice?", {"Do you know Bob?", "Do you know Carol?"}),
-        ("Alice and Bob", {"Carol and Carol"}),
+        ("Alice and Bob", {"Carol and Alice"}),  # whom nobody named comes first
+        ("Bob , Bob !", {"Alice , Alice !", "Carol , Carol !"}),
         ("i like kayaking", {"i like whittling"}),
         ("at Orme?", {"at Larkford College?", "at University of Brask?"}),
         ("nothing here", {"nothing here"}),
-        ("kayaking whittling", {"kayaking whittling"}),  # no other hobby is left
+        ("kayaking whittling", {"whittling kayaking"}),  # no other hobby is left
     ],
 )
 def test_entities_become_others_of_their_type(text, choices):
@@ -86,6 +87,19 @@ def test_everyday_words_that_abbreviate_an_entity_are_left_alone(tmp_path):
         "work & sons\twork\tcompany\nat the top\tat the\tcompany\norme\torme\tcompany\n"
     )
     assert ConfusingEntity(str(path))("I work at the zoo") == "I work at the zoo"
+
+
+@pytest.mark.parametrize("items", [["book", "hat"], ["book", "books", "hat", "hats"]])
+def test_plurals_become_plurals_whether_they_are_listed_or_not(items):
+    strategy = ConfusingEntity({"item": items})
+    assert {strategy("2 books and a hat", seed) for seed in range(9)} == {"2 hats and a book"}
+    assert strategy("Hats !") == "Books !"
+
+
+def test_a_word_that_only_looks_like_a_plural_is_none():
+    assert ConfusingEntity({"item": ["hi", "ha"]})("his hat has") == "his hat has"
+    kept = RandomInputsKeptEntities({"item": ["book"]})("my books fell")
+    assert kept.split()[1] == "books" and kept != "my books fell"
 
 
 @pytest.mark.parametrize("strategy", [RandomInputsKeptEntities, ConfusingEntity])
