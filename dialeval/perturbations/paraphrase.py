@@ -41,8 +41,9 @@ class DataParaphrase(Perturbation):
         rate (`float`, *optional*, defaults to 1.0):
             Chance that a phrase that has a paraphrase is replaced.
         agree (`bool`, *optional*, defaults to `True`):
-            Leave out what is of another form than the word it would replace (`hidden`, `hides`);
-            the paper and its code take that as well.
+            Leave out what is of another form than the word it would replace (`hidden`, `hides`),
+            and in WordNet what is rare or means something else first (`clip` for `time`); the
+            paper and its code take that as well.
         senses (`int`, *optional*, defaults to 1):
             How many of a word's senses in WordNet count.
 
@@ -80,7 +81,7 @@ class DataParaphrase(Perturbation):
     def _matches(self, found: Sequence[Token]) -> Iterator[Match]:
         where = self.lexicon
         if where is not None and (where == "wordnet" or Path(where).is_dir()):
-            return _word_matches(found, where, self.senses)
+            return _word_matches(found, where, self.senses, self.agree)
         matches = _phrase_matches(found, phrases(where, self.relations))
         if where is None or not self.agree:
             return matches
@@ -110,7 +111,7 @@ def _phrase_matches(found: Sequence[Token], table: Phrases) -> Iterator[Match]:
         at += taken
 
 
-def _word_matches(found: Sequence[Token], where: str, senses: int) -> Iterator[Match]:
+def _word_matches(found: Sequence[Token], where: str, senses: int, close: bool) -> Iterator[Match]:
     """Single words with their synonyms in the same form; words of little meaning are left alone."""
     known = wordnet(where, senses)
     for at, (token, tag) in enumerate(zip(found, tags([t.text for t in found]), strict=True)):
@@ -119,7 +120,7 @@ def _word_matches(found: Sequence[Token], where: str, senses: int) -> Iterator[M
             continue
         base = base_form(token.word, part)
         if base not in _LIGHT:
-            synonyms = known.synonyms(base, part)
+            synonyms = known.synonyms(base, part, close)
             yield at, at + 1, tuple(_inflected(each, tag) for each in synonyms)
 
 

@@ -121,7 +121,7 @@ class WordNet:
 
     def __init__(self, folder: Path, senses: int = 1):
         self.folder, self.senses = folder, senses
-        self._index: dict[str, dict[str, tuple[str, ...]]] = {}
+        self._index: dict[str, dict[str, _Entry]] = {}
         self._data: dict[str, dict[str, tuple[str, ...]]] = {}
         for part in PARTS:
             if (folder / f"data.{part}").is_file() and (folder / f"index.{part}").is_file():
@@ -131,20 +131,53 @@ class WordNet:
             message = "expected WordNet's files (index.noun, data.noun, ...), but found none."
             raise BadInput(message, folder)
 
-    def synonyms(self, base: str, part: str) -> tuple[str, ...]:
-        """Other words of the first senses of a word (`noun`, `verb`, `adj`, `adv`)."""
-        offsets = self._index.get(part, {}).get(base, ())[: self.senses]
-        found = (word for offset in offsets for word in self._data[part].get(offset, ()))
-        return tuple(word for word in dict.fromkeys(found) if word.lower() != base)
+    def synonyms(self, base: str, part: str, close: bool = False) -> tuple[str, ...]:
+        """Other words of the first senses of a word (`noun`, `verb`, `adj`, `adv`).
+
+        Args:
+            close (`bool`, *optional*, defaults to `False`):
+                Only single words in use that mean this before all else, for words of few senses:
+                `doctor` gives `physician`, but `time` does not give `clip`.
+        """
+        index = self._index.get(part, {})
+        offsets = index.get(base, _NOTHING).synsets[: self.senses]
+        if close and not _is_plain(base, index):
+            return ()
+        found = dict.fromkeys(
+            word
+            for offset in offsets
+            for word in self._data[part].get(offset, ())
+            if not close or (_is_plain(word, index) and index[word].synsets[0] == offset)
+        )
+        return tuple(word for word in found if word.lower() != base)
 
 
-def _index(path: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
+class _Entry(NamedTuple):
+    """A lemma's synsets, the most frequent first, and how many of them WordNet's texts have."""
+
+    synsets: tuple[str, ...]
+    seen: int
+
+
+_NOTHING = _Entry((), 0)
+_FEW = 4  # senses; with more of them the first is too often not the one that is meant
+
+
+def _is_plain(word: str, index: Mapping[str, _Entry]) -> bool:
+    """Whether it is one word, in use, and of few senses; not `p` for `phosphorus`."""
+    entry = index.get(word, _NOTHING)
+    plain = word.isascii() and word.isalpha() and word.islower() and len(word) > 2
+    return plain and entry.seen > 0 and len(entry.synsets) <= _FEW
+
+
+def _index(path: Path) -> Iterator[tuple[str, _Entry]]:
     """Lemmas with the places of their synsets."""
     for number, line in _records(path):
         fields = line.split()
         try:
             senses = int(fields[2])
-            yield fields[0].replace("_", " "), tuple(fields[-senses:])
+            entry = _Entry(tuple(fields[-senses:]), int(fields[-senses - 1]))
+            yield fields[0].replace("_", " "), entry
         except (IndexError, ValueError):
             message = f"expected a line of WordNet's index, but found {line[:60]!r}."
             raise BadInput(message, path, number) from None

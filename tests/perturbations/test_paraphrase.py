@@ -1,11 +1,14 @@
 import gzip
+import os
 import sys
 import zipfile
+from pathlib import Path
 from random import Random
 
 import pytest
 
 from dialeval.dialogues import BadInput
+from dialeval.perturbations.lexicon import antonyms
 from dialeval.perturbations.paraphrase import DataParaphrase
 from dialeval.perturbations.synonyms import WordNet, _own, phrases
 
@@ -139,8 +142,39 @@ def test_wordnet_gives_words_of_the_first_senses(wndb):
 
 
 def test_wordnet_synonyms_come_in_the_form_of_the_word(wndb):
-    strategy = DataParaphrase(str(wndb))
+    strategy = DataParaphrase(str(wndb), agree=False)
     assert strategy("She bought two cars.") == "She purchased two motor vehicles."
+
+
+def test_only_close_synonyms_agree(wndb):
+    """One word, in use, of few senses, that means this before all else."""
+    assert DataParaphrase(str(wndb))("She bought two cars.") == "She purchased two cars."
+    assert WordNet(wndb, 2).synonyms("buy", "verb", close=True) == ("purchase",)  # bribe: unlisted
+    index = LICENCE + "buy v 1 1 @ 1 1 02207206  \npurchase v 1 1 @ 1 0 02207206  \n"
+    (wndb / "index.verb").write_text(index)
+    assert WordNet(wndb).synonyms("buy", "verb", close=True) == ()  # never seen in a text
+    index = LICENCE + "buy v 1 1 @ 1 1 02207206  \npurchase v 2 1 @ 2 1 02274482 02207206  \n"
+    (wndb / "index.verb").write_text(index)
+    assert WordNet(wndb).synonyms("buy", "verb", close=True) == ()  # means another thing first
+    places = " ".join(["02207206", *(f"0000000{n}" for n in range(4))])
+    index = f"buy v 5 1 @ 5 5 {places}  \npurchase v 1 1 @ 1 1 02207206  \n"
+    (wndb / "index.verb").write_text(LICENCE + index)
+    assert WordNet(wndb).synonyms("buy", "verb", close=True) == ()  # too many senses
+    assert WordNet(wndb).synonyms("buy", "verb") == ("purchase",)
+
+
+@pytest.mark.skipif(
+    "WNSEARCHDIR" not in os.environ, reason="set WNSEARCHDIR to WordNet's dict folder"
+)
+def test_the_whole_of_wordnet_3_0_is_read():
+    folder = os.environ["WNSEARCHDIR"]
+    known = antonyms(folder)
+    assert sum(map(len, known.values())) == 6_817  # words by part of speech; NLTK has as many
+    assert known["good"]["adj"][0] == "bad" and "wordless" not in known
+    close = WordNet(Path(folder))
+    assert close.synonyms("doctor", "noun", close=True) == ("physician",)
+    assert "clip" in close.synonyms("time", "noun")
+    assert "clip" not in close.synonyms("time", "noun", close=True)
 
 
 def test_a_folder_without_wordnet_says_what_it_lacks(tmp_path):
