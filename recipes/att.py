@@ -23,6 +23,7 @@ from dialeval.reports.att import (
     write_att_report,
     write_att_summary,
 )
+from dialeval.training.cores import use_cores
 from dialeval.training.game_settings import GameConfig
 
 DEFAULT = Path(__file__).parent / "configs" / "att_default.yaml"
@@ -52,6 +53,7 @@ def summarise(folders: list[str]) -> None:
 
 
 if __name__ == "__main__":
+    use_cores()
     argv = sys.argv[1:]
     if argv[:1] == ["--summarise"]:
         summarise(argv[1:])

@@ -11,6 +11,7 @@ from dialeval.protocols.decodings import DecodingsRun, compare_decodings
 from dialeval.reports.generation import decodings_table
 from dialeval.reports.training import TrainingProgress
 from dialeval.training import DiscriminatorConfig
+from dialeval.training.cores import use_cores
 
 
 def main(run: DecodingsRun, config: DiscriminatorConfig) -> None:
@@ -23,4 +24,5 @@ def main(run: DecodingsRun, config: DiscriminatorConfig) -> None:
 
 
 if __name__ == "__main__":
+    use_cores()
     main(*parse_config(DecodingsRun, DiscriminatorConfig))

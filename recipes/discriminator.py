@@ -11,6 +11,7 @@ from dialeval.config import parse_config
 from dialeval.protocols.discriminator import DiscriminatorRun, train_discriminator
 from dialeval.reports.training import TrainingProgress, results_table
 from dialeval.training import DiscriminatorConfig
+from dialeval.training.cores import use_cores
 
 
 def main(run: DiscriminatorRun, config: DiscriminatorConfig) -> None:
@@ -22,4 +23,5 @@ def main(run: DiscriminatorRun, config: DiscriminatorConfig) -> None:
 
 
 if __name__ == "__main__":
+    use_cores()
     main(*parse_config(DiscriminatorRun, DiscriminatorConfig))

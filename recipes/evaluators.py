@@ -13,6 +13,7 @@ from dialeval.protocols.discriminator import DiscriminatorRun
 from dialeval.protocols.evaluators import EVALUATORS, compare_evaluators
 from dialeval.reports.training import TrainingProgress, evaluators_table
 from dialeval.training import DiscriminatorConfig
+from dialeval.training.cores import use_cores
 
 
 @dataclass
@@ -32,4 +33,5 @@ def main(choice: Choice, run: DiscriminatorRun, config: DiscriminatorConfig) -> 
 
 
 if __name__ == "__main__":
+    use_cores()
     main(*parse_config(Choice, DiscriminatorRun, DiscriminatorConfig))

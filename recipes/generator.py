@@ -12,6 +12,7 @@ from dialeval.config import parse_config
 from dialeval.protocols.generator import GeneratorRun, train_generator
 from dialeval.reports.training import TrainingProgress, generator_table
 from dialeval.training import GeneratorConfig
+from dialeval.training.cores import use_cores
 
 
 def main(run: GeneratorRun, config: GeneratorConfig) -> None:
@@ -23,4 +24,5 @@ def main(run: GeneratorRun, config: GeneratorConfig) -> None:
 
 
 if __name__ == "__main__":
+    use_cores()
     main(*parse_config(GeneratorRun, GeneratorConfig))

@@ -16,6 +16,7 @@ from dialeval.protocols.evaluation import EvaluationRun, align, evaluate
 from dialeval.protocols.ratings import rank_agreement, ratings_of
 from dialeval.reports.evaluation import evaluation_table
 from dialeval.reports.evaluation_html import write_report
+from dialeval.training.cores import use_cores
 
 
 @dataclass
@@ -61,4 +62,5 @@ def main(run: RatingsRun) -> None:
 
 
 if __name__ == "__main__":
+    use_cores()
     main(*parse_config(RatingsRun))

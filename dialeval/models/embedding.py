@@ -1,6 +1,6 @@
 """Texts as vectors, by a small pretrained encoder that comes in a Python package."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import torch
@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.nn import functional as F
 from transformers import AutoModel, AutoTokenizer
 
+from dialeval.models.batching import pad, token_batches
 from dialeval.models.packages import minilm_path
 
 
@@ -17,46 +18,40 @@ class MiniLm:
     Args:
         max_length (`int`, *optional*, defaults to 256):
             Tokens of a text; the end of a longer one counts, where a context's last turn stands.
-        max_tokens (`int`, *optional*, defaults to 2048):
-            Tokens of a batch, padding included.
+        max_tokens (`int`, *optional*):
+            Tokens of a batch, padding included; by default 512 on a CPU, whose caches they then
+            fit, and 16,384 elsewhere.
     """
 
     name = "minilm"
 
     def __init__(
-        self, device: str | None = None, max_length: int = 256, max_tokens: int = 2_048
+        self, device: str | None = None, max_length: int = 256, max_tokens: int | None = None
     ) -> None:
         path = minilm_path()
         self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         self.tokenizer = AutoTokenizer.from_pretrained(path, truncation_side="left")
         self.model = AutoModel.from_pretrained(path).to(self.device).eval()
-        self.max_length, self.max_tokens = max_length, max_tokens
+        self.max_length = max_length
+        self.max_tokens = max_tokens or (512 if self.device.type == "cpu" else 16_384)
 
     def __call__(self, texts: Sequence[str]) -> np.ndarray:
         """Vectors in the order of the texts, shape `(n, d)`."""
         found = np.empty((len(texts), self.model.config.hidden_size), np.float32)
-        for rows in self._batches([len(text) for text in texts]):
-            found[rows] = self._pooled([texts[row] for row in rows]).cpu().numpy()
+        if not len(texts):
+            return found
+        ids = self.tokenizer(list(texts), truncation=True, max_length=self.max_length)["input_ids"]
+        for rows in token_batches([len(each) for each in ids], self.max_tokens):
+            found[rows] = self._pooled([ids[row] for row in rows]).cpu().numpy()
         return found
 
     @torch.inference_mode()
-    def _pooled(self, texts: list[str]) -> Tensor:
-        batch = self.tokenizer(
-            texts, padding=True, truncation=True, max_length=self.max_length, return_tensors="pt"
-        ).to(self.device)
-        states = self.model(**batch).last_hidden_state  # (batch, time, d)
-        mask = batch["attention_mask"][..., None].to(states.dtype)
+    def _pooled(self, ids: list[list[int]]) -> Tensor:
+        batch = pad(ids, self.tokenizer.pad_token_id)
+        states = self.model(**{name: each.to(self.device) for name, each in batch.items()})
+        states = states.last_hidden_state  # (batch, time, d)
+        mask = batch["attention_mask"].to(states)[..., None]
         return F.normalize((states * mask).sum(1) / mask.sum(1), dim=-1)  # (batch, d)
-
-    def _batches(self, lengths: Sequence[int]) -> Iterator[np.ndarray]:
-        """Row numbers of like length in characters, of which a token has seldom fewer than two."""
-        order = np.argsort(-np.asarray(lengths, dtype=int), kind="stable")
-        start = 0
-        while start < len(order):
-            widest = min(self.max_length, lengths[order[start]] // 2 + 2)
-            size = max(1, self.max_tokens // widest)
-            yield order[start : start + size]
-            start += size
 
 
 class Remembered:
