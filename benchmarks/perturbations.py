@@ -1,11 +1,13 @@
 """Utterances a second of word-level strategies on one core, against nlpaug and TextAttack.
 
-All ways edit the same utterances of the embedded corpus one by one, from text to text, the best of
-several rounds. nlpaug comes with the `bench` extra. TextAttack clashes with our dependencies: give
-it an environment of its own (`pip install torch textattack==0.3.11 nlpaug==1.1.11 'flair>=0.13'
-'transformers<5' 'gensim>=4.3'`) and name its Python in `DIALEVAL_TEXTATTACK_PYTHON`; what nlpaug
-can do there counts too. Synonyms and antonyms of both need NLTK's WordNet (`NLTK_DATA`), swap and
-deletion its stop words. A way that cannot run is left out by name.
+All ways edit the same utterances of the embedded corpus, given as one list, from text to text, the
+best of several rounds. Ours also give the log of their edits; nlpaug is timed without its own, and
+with it (`include_detail`) where it has one. nlpaug comes with the `bench` extra. TextAttack clashes
+with our dependencies: give it an environment of its own (`pip install torch textattack==0.3.11
+nlpaug==1.1.11 'flair>=0.13' 'transformers<5' 'gensim>=4.3'`) and name its Python in
+`DIALEVAL_TEXTATTACK_PYTHON`; what nlpaug can do there counts too. Synonyms and antonyms need
+NLTK's WordNet and tagger (`NLTK_DATA`), swap and deletion its stop words. A way that cannot run is
+left out by name.
 """
 
 import json
@@ -24,7 +26,7 @@ OURS = {
     "synonym": "data-paraphrase",
     "antonym": "antonym",
 }
-Way = Callable[[str], object]
+Way = Callable[[list[str]], object]
 Speeds = dict[str, dict[str, float | str]]
 """Utterances a second, or why there are none, by way and strategy."""
 
@@ -65,30 +67,35 @@ def _utterances(most: int) -> list[str]:
 
 def _speed(way: Way, texts: Sequence[str], rounds: int) -> float:
     """Utterances a second in the best round; what is loaded at the first call does not count."""
-    way(texts[0])
+    way(list(texts[:1]))
     best = float("inf")
     for _ in range(rounds):
         start = time.process_time()  # of one core, whatever else the machine does
-        for text in texts:
-            way(text)
+        way(list(texts))
         best = min(best, time.process_time() - start)
     return len(texts) / best
 
 
 def _our_ways() -> dict[str, Way]:
-    from dialeval.perturbations import perturbation
-    from dialeval.perturbations.apply import rng_of
+    from dialeval.perturbations import perturbation, replay
+    from dialeval.perturbations.apply import seed_of
 
     def way(name: str) -> Way:
         strategy = perturbation(name)
-        return lambda text: strategy(text, rng_of(0, name, text, 0))
+
+        def edited(texts: list[str]) -> list[str]:
+            seeds = [seed_of(0, name, text, 0) for text in texts]
+            logs = strategy.edits_of(texts, seeds)
+            return [replay(text, log) for text, log in zip(texts, logs, strict=True)]
+
+        return edited
 
     return {kind: way(name) for kind, name in OURS.items()}
 
 
 def _peers(texts: Sequence[str], rounds: int = 2) -> Speeds:
     """Speeds of what is installed beside the Python that runs this."""
-    makers = {"nlpaug": _nlpaug, "TextAttack": _textattack}
+    makers = {"nlpaug": _nlpaug, "nlpaug with its log": _nlpaug_log, "TextAttack": _textattack}
     found: Speeds = {}
     for peer, make in makers.items():
         try:
@@ -123,6 +130,17 @@ def _nlpaug() -> Mapping[str, Callable[[], Way]]:
     }
 
 
+def _nlpaug_log() -> Mapping[str, Callable[[], Way]]:
+    import nlpaug.augmenter.word as naw
+
+    def way(action: str) -> Way:
+        found = naw.RandomWordAug(action=action, aug_p=0.25)
+        found.include_detail = True
+        return found.augment
+
+    return {"swap": lambda: way("swap"), "stop-word delete": lambda: way("delete")}
+
+
 def _textattack() -> Mapping[str, Callable[[], Way]]:
     from textattack.augmentation.recipes import (
         DeletionAugmenter,
@@ -132,9 +150,9 @@ def _textattack() -> Mapping[str, Callable[[], Way]]:
 
     share = {"pct_words_to_swap": 0.25, "transformations_per_example": 1}
     return {
-        "swap": lambda: SwapAugmenter(**share).augment,
-        "stop-word delete": lambda: DeletionAugmenter(**share).augment,
-        "synonym": lambda: WordNetAugmenter(**share).augment,
+        "swap": lambda: SwapAugmenter(**share).augment_many,
+        "stop-word delete": lambda: DeletionAugmenter(**share).augment_many,
+        "synonym": lambda: WordNetAugmenter(**share).augment_many,
     }
 
 

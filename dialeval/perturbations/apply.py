@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import count
-from random import Random
 from typing import Any, Literal
 
 import numpy as np
@@ -113,10 +112,10 @@ def edit_log(passage: Passage) -> list[list[Edit]]:
     return [[Edit(*each) for each in turn] for turn in found.get("edits", ())]
 
 
-def rng_of(seed: int, name: str, id: str, turn: int) -> Random:
-    """The random numbers of one turn of one passage, the same on every machine."""
+def seed_of(seed: int, name: str, id: str, turn: int) -> int:
+    """The seed of one turn of one passage, the same on every machine."""
     key = f"{seed}\x1f{name}\x1f{id}\x1f{turn}".encode("utf-8", "surrogatepass")
-    return Random(int.from_bytes(blake2b(key, digest_size=8).digest(), "big"))
+    return int.from_bytes(blake2b(key, digest_size=8).digest(), "big")
 
 
 @dataclass(frozen=True)
@@ -164,9 +163,9 @@ class _Work:
         """The edits of every turn of every context, made in one call of the strategy."""
         asked = [(row, turn) for row, places in enumerate(wanted) for turn in places or ()]
         texts = [contexts[row][turn] for row, turn in asked]
-        rngs = [rng_of(self.seed, self.strategy.name, ids[row], turn) for row, turn in asked]
+        seeds = [seed_of(self.seed, self.strategy.name, ids[row], turn) for row, turn in asked]
         logs: list[list[Sequence[Edit]]] = [[() for _ in texts] for texts in contexts]
-        for (row, turn), edits in zip(asked, self.strategy.edits_of(texts, rngs), strict=True):
+        for (row, turn), edits in zip(asked, self.strategy.edits_of(texts, seeds), strict=True):
             logs[row][turn] = edits
         return logs
 

@@ -46,13 +46,13 @@ class Composed(Perturbation):
         return tuple(code for code in known[0] if all(code in each for each in known))
 
     def edits(self, text: str, rng: Random) -> Sequence[Edit]:
-        return self.edits_of([text], [rng])[0]
+        return self.edits_of([text], [rng.getrandbits(64)])[0]
 
-    def edits_of(self, texts: Sequence[str], rngs: Sequence[Random]) -> list[Sequence[Edit]]:
+    def edits_of(self, texts: Sequence[str], seeds: Sequence[int]) -> list[Sequence[Edit]]:
         logs: list[Sequence[Edit]] = [() for _ in texts]
         now = list(texts)
-        for strategy in self.strategies:
-            found = strategy.edits_of(now, rngs)
+        for number, strategy in enumerate(self.strategies):
+            found = strategy.edits_of(now, _other(seeds, number))
             logs = [chained(*each) for each in zip(texts, logs, found, strict=True)]
             now = [replay(*each) for each in zip(texts, logs, strict=True)]
         return logs
@@ -76,7 +76,7 @@ class _Wrapper(Perturbation):
         return self.strategy.languages
 
     def edits(self, text: str, rng: Random) -> Sequence[Edit]:
-        return self.edits_of([text], [rng])[0]
+        return self.edits_of([text], [rng.getrandbits(64)])[0]
 
 
 @dataclass(frozen=True)
@@ -100,8 +100,8 @@ class Restricted(_Wrapper):
         told = self.vocabulary if isinstance(self.vocabulary, str) else f"{len(self._known)} words"
         return f"Restricted(strategy={self.strategy!r}, vocabulary={told!r})"
 
-    def edits_of(self, texts: Sequence[str], rngs: Sequence[Random]) -> list[Sequence[Edit]]:
-        found = self.strategy.edits_of(texts, rngs)
+    def edits_of(self, texts: Sequence[str], seeds: Sequence[int]) -> list[Sequence[Edit]]:
+        found = self.strategy.edits_of(texts, seeds)
         return [[edit for edit in edits if self._knows(edit)] for edits in found]
 
     def _knows(self, edit: Edit) -> bool:
@@ -124,12 +124,18 @@ class Thinned(_Wrapper):
     def __post_init__(self):
         check_rate(self.rate)
 
-    def edits_of(self, texts: Sequence[str], rngs: Sequence[Random]) -> list[Sequence[Edit]]:
-        found = self.strategy.edits_of(texts, rngs)
+    def edits_of(self, texts: Sequence[str], seeds: Sequence[int]) -> list[Sequence[Edit]]:
+        found = self.strategy.edits_of(texts, seeds)
+        rngs = map(Random, _other(seeds, 1))
         return [
             [edit for edit in edits if rng.random() < self.rate]
             for edits, rng in zip(found, rngs, strict=True)
         ]
+
+
+def _other(seeds: Sequence[int], number: int) -> Sequence[int]:
+    """Seeds for one more use of the same texts; those of number 0 are the given ones."""
+    return [(seed + number * 0x9E3779B97F4A7C15) % 2**64 for seed in seeds] if number else seeds
 
 
 def check_rate(rate: float) -> None:

@@ -70,9 +70,9 @@ class GenerativeParaphrase(Perturbation):
         return f"GenerativeParaphrase(paraphrase={told}{likeness if self.similarity else ''})"
 
     def edits(self, text: str, rng: Random) -> Sequence[Edit]:
-        return self.edits_of([text], [rng])[0]
+        return self.edits_of([text], [0])[0]
 
-    def edits_of(self, texts: Sequence[str], rngs: Sequence[Random]) -> list[Sequence[Edit]]:
+    def edits_of(self, texts: Sequence[str], seeds: Sequence[int]) -> list[Sequence[Edit]]:
         filled = [text for text in dict.fromkeys(texts) if text.strip()]
         new = dict(zip(filled, self._kept(filled, self._paraphrases(filled)), strict=True))
         return [differences(text, new.get(text, text)) for text in texts]

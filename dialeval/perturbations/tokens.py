@@ -28,7 +28,17 @@ class Token(NamedTuple):
     @property
     def word(self) -> str:
         """The word as a lexicon spells it: small letters, and `don't` for `Don ’ t`."""
-        return self.text.lower().replace(" ", "").replace("’", "'")
+        return spelt(self.text)
+
+
+def spelt(word: str) -> str:
+    """A word as a lexicon spells it.
+
+    Example:
+        >>> spelt("Don ’ t")
+        "don't"
+    """
+    return word.lower().replace(" ", "").replace("’", "'")
 
 
 def _marks() -> str:

@@ -1,15 +1,18 @@
-"""Perturbations of word order and word presence."""
+"""Perturbations of word order and word presence, made for many utterances at once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
+
+import numpy as np
 
 from dialeval.dialogues.sources import BadInput
-from dialeval.perturbations.base import Edit, Perturbation
+from dialeval.perturbations.base import Edit, Perturbation, new_edit
 from dialeval.perturbations.lexicon import keep_words, stop_words
-from dialeval.perturbations.tokens import Token, tokens
+from dialeval.perturbations.tokens import spelt
+from dialeval.perturbations.word_arrays import Array, Words, words_of
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,7 @@ class RandomSwap(Perturbation):
             token in place, as the released code does.
 
     Example:
-        >>> RandomSwap()("I don't want you to go.")
+        >>> RandomSwap()("I don't want you to go.", 2)
         "I don't want to you go."
     """
 
@@ -44,60 +47,91 @@ class RandomSwap(Perturbation):
             )
 
     def edits(self, text: str, rng: Random) -> Sequence[Edit]:
-        found = tokens(text)
-        runs = _runs(found)
-        if self.by_gap:
-            runs = _inner(runs, len(found))
-            chosen = (_swaps(found, [run], len(run) // self.words_per_swap, rng) for run in runs)
-            places = [place for swaps in chosen for place in swaps]
-        else:
-            most = sum(map(len, runs)) // self.words_per_swap
-            places = _swaps(found, runs, most, rng)
-        return [_swap(text, found[at], found[at + 1]) for at in sorted(places)]
+        return self.edits_of([text], [rng.getrandbits(64)])[0]
+
+    def edits_of(self, texts: Sequence[str], seeds: Sequence[int]) -> list[Sequence[Edit]]:
+        found = words_of(texts)
+        if not len(found.row):
+            return [[] for _ in texts]
+        free = ~found.edge if self.by_gap else np.ones(len(found.row), bool)
+        runs = np.cumsum(~(found.follows & free & np.append(False, free[:-1])))
+        groups = runs if self.by_gap else found.row
+        most = np.bincount(groups, free)[groups] // self.words_per_swap
+        pairs = np.append(found.follows[1:] & free[1:] & free[:-1], False)
+        pairs &= (most > 0) & ~_repeated(texts, found)
+        order = _priorities(found.row, seeds)
+        places = _first_of_group(_apart(pairs, order), order, groups, most)
+        return _swaps(texts, found, places)
 
 
-def _runs(found: Sequence[Token]) -> list[range]:
-    """Places of words that stand side by side, with nothing but blanks between them."""
-    runs, start = [], 0
-    for at, token in enumerate(found):
-        if token[3] != "word":
-            if start < at:
-                runs.append(range(start, at))
-            start = at + 1
-    if start < len(found):
-        runs.append(range(start, len(found)))
-    return runs
+def _repeated(texts: Sequence[str], found: Words) -> Array:
+    """Whether a word is the same as the next: then there is nothing to swap."""
+    start, end = found.offsets[found.row] + found.start, found.offsets[found.row] + found.end
+    alike = np.zeros(len(start), bool)
+    alike[:-1] = (end - start)[:-1] == (end - start)[1:]
+    at = np.flatnonzero(alike)
+    at = at[found.codes[start[at]] == found.codes[start[at + 1]]]
+    alike[:] = False
+    for place in at.tolist():
+        text, other = texts[found.row[place]], texts[found.row[place + 1]]
+        one = text[found.start[place] : found.end[place]]
+        alike[place] = one == other[found.start[place + 1] : found.end[place + 1]]
+    return alike
 
 
-def _inner(runs: Sequence[range], length: int) -> list[range]:
-    """The runs without the first and the last token of the utterance."""
-    return [range(max(run.start, 1), min(run.stop, length - 1)) for run in runs]
+def _priorities(rows: Array, seeds: Sequence[int]) -> Array:
+    """A random number for every word, from its text's seed and its place (SplitMix64)."""
+    first = np.searchsorted(rows, np.arange(len(seeds)))
+    place = np.arange(len(rows)) - first[rows]
+    state = np.array(seeds, np.uint64)[rows] + (place + 1).astype(np.uint64) * _GOLDEN
+    state = (state ^ (state >> _30)) * _MIX_1
+    state = (state ^ (state >> _27)) * _MIX_2
+    return state ^ (state >> _31)
 
 
-def _swaps(found: Sequence[Token], runs: Sequence[range], most: int, rng: Random) -> list[int]:
-    """So many places at most, drawn at random, whose word changes place with the next one."""
-    if most < 1:
-        return []
-    pairs = [
-        at
-        for run in runs
-        for at in range(run.start, run.stop - 1)
-        if found[at][0] != found[at + 1][0]
-    ]
-    places: set[int] = set()
-    drawn = rng.random
-    for at in sorted(pairs, key=lambda at: drawn()):  # a shuffle, at half its cost
-        if at - 1 not in places and at + 1 not in places:
-            places.add(at)
-            if len(places) == most:
-                break
-    return list(places)
+_GOLDEN, _MIX_1, _MIX_2 = map(
+    np.uint64, (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+)
+_27, _30, _31 = map(np.uint64, (27, 30, 31))
 
 
-def _swap(text: str, left: Token, right: Token) -> Edit:
-    between = text[left.end : right.start]
-    after = right.text + between + left.text
-    return Edit(left.start, text[left.start : right.end], after)
+def _apart(pairs: Array, order: Array) -> Array:
+    """Pairs of which no two share a word, taken in order: each round takes all that come first."""
+    taken, open_ = np.zeros(len(pairs), bool), pairs.copy()
+    while open_.any():
+        rank = np.where(open_, order, _LAST)
+        before = np.append(_LAST, rank[:-1])
+        after = np.append(rank[1:], _LAST)
+        now = open_ & (rank < before) & (rank <= after)
+        taken |= now
+        open_ &= ~now
+        open_[1:] &= ~now[:-1]
+        open_[:-1] &= ~now[1:]
+    return taken
+
+
+_LAST = np.uint64(2**64 - 1)
+
+
+def _first_of_group(taken: Array, order: Array, groups: Array, most: Array) -> Array:
+    """Places of what was taken, at most so many of a group, in order."""
+    places = np.flatnonzero(taken)
+    ranked = places[np.lexsort((order[places], groups[places]))]
+    of = groups[ranked]
+    number = np.arange(len(of)) - np.searchsorted(of, of)
+    return np.sort(ranked[number < most[ranked]])
+
+
+def _swaps(texts: Sequence[str], found: Words, places: Array) -> list[Sequence[Edit]]:
+    """The edits of each text that exchange words with the next ones."""
+    logs: list[list[Edit]] = [[] for _ in texts]
+    columns = (found.row[places], found.start[places], found.end[places])
+    columns += (found.start[places + 1], found.end[places + 1])
+    for row, start, end, other, stop in zip(*(each.tolist() for each in columns), strict=True):
+        text = texts[row]
+        after = text[other:stop] + text[end:other] + text[start:end]
+        logs[row].append(new_edit(Edit, (start, text[start:stop], after)))
+    return logs
 
 
 @dataclass(frozen=True)
@@ -133,37 +167,87 @@ class StopwordDropout(Perturbation):
             raise BadInput(f"`most` must be 1 or more, or None for all, but got {self.most}.")
 
     def edits(self, text: str, rng: Random) -> Sequence[Edit]:
-        droppable = _droppable(self.lexicon, self.keep)
-        words = [token for token in tokens(text) if token[3] == "word"]
-        found = [
-            token for token in words if token.word in droppable and not _is_letter(text, token)
-        ]
-        spare = len(found) == len(words)  # something has to be left
-        most = min(len(found) - spare, len(found) if self.most is None else self.most)
-        if most < len(found):
-            found = sorted(rng.sample(found, max(most, 0)), key=lambda token: token.start)
-        return deletions(text, found)
+        return self.edits_of([text], [rng.getrandbits(64)])[0]
+
+    def edits_of(self, texts: Sequence[str], seeds: Sequence[int]) -> list[Sequence[Edit]]:
+        found = words_of(texts)
+        if not len(found.row):
+            return [[] for _ in texts]
+        drop = _droppable(self.lexicon, self.keep).among(texts, found)
+        stops = np.bincount(found.row, drop)[found.row]
+        most = stops - (stops == np.bincount(found.row)[found.row])  # something has to be left
+        most = most if self.most is None else np.minimum(most, self.most)
+        places = _first_of_group(drop, _priorities(found.row, seeds), found.row, most)
+        return _deletions(texts, found, places)
 
 
-def _is_letter(text: str, token: Token) -> bool:
-    """Whether `A` is somebody's name, as in `A: thanks`, and no article."""
-    return token[0] == "A" and not text[token.end : token.end + 1].isspace()
+class _Droppable(NamedTuple):
+    """Stop words, and by first letter, last letter and length whether there is one such."""
+
+    words: frozenset[str]
+    shapes: Array
+
+    def among(self, texts: Sequence[str], found: Words) -> Array:
+        """Which words are among them."""
+        begun = found.offsets[found.row]
+        first, last = found.codes[begun + found.start], found.codes[begun + found.end - 1]
+        length = np.minimum(found.end - found.start, _LONGEST)
+        at = np.flatnonzero(self.shapes[_letter(first), _letter(last), length])
+        columns = (each[at].tolist() for each in (found.row, found.start, found.end))
+        are = [self._has(texts[row], start, end) for row, start, end in zip(*columns, strict=True)]
+        among = np.zeros(len(found.row), bool)
+        among[at] = are
+        return among
+
+    def _has(self, text: str, start: int, end: int) -> bool:
+        word = text[start:end].lower()
+        if word == "a":  # `A` may be somebody's name, as in `A: thanks`
+            return word in self.words and (text[start] == "a" or text[end : end + 1].isspace())
+        return word in self.words or (not word.isalpha() and spelt(word) in self.words)
+
+
+_LONGEST, _OTHER = 15, 127
+
+
+def _letter(codes: Array) -> Array:
+    """Characters in small letters; all beyond ASCII are one."""
+    return np.where((codes >= 65) & (codes <= 90), codes | 32, np.minimum(codes, _OTHER))
 
 
 @lru_cache
-def _droppable(lexicon: str | None, keep: bool) -> frozenset[str]:
-    return stop_words(lexicon) - keep_words() if keep else stop_words(lexicon)
+def _droppable(lexicon: str | None, keep: bool) -> _Droppable:
+    words = stop_words(lexicon) - keep_words() if keep else stop_words(lexicon)
+    shapes = np.zeros((_OTHER + 1, _OTHER + 1, _LONGEST + 1), bool)
+    for word in words:
+        for blanks in range(3 if "'" in word else 1):  # `it's`, `it ' s`
+            ends = (min(ord(word[0]), _OTHER), min(ord(word[-1]), _OTHER))
+            shapes[(*ends, min(len(word) + blanks, _LONGEST))] = True
+    return _Droppable(words, shapes)
 
 
-def deletions(text: str, found: Sequence[Token]) -> list[Edit]:
-    """Edits that take words out, each with one blank beside it."""
-    edits, done = [], 0
-    for token in found:
-        start, end = token.start, token.end
-        if start > done and text[start - 1].isspace():
-            start -= 1
-        elif text[end : end + 1].isspace():
-            end += 1
-        edits.append(Edit(start, text[start:end], ""))
-        done = end
-    return edits
+def _deletions(texts: Sequence[str], found: Words, places: Array) -> list[Sequence[Edit]]:
+    """Edits that take words out, each with a blank beside it, the one before it where it can."""
+    row, start, end = found.row[places], found.start[places], found.end[places]
+    before = (start > 0) & _is_blank(found, row, start - 1)
+    after = _is_blank(found, row, end)  # a new line stands between two texts
+    after &= end < np.append(np.diff(found.offsets) - 1, len(found.codes) - found.offsets[-1])[row]
+    touches = np.append(False, (row[1:] == row[:-1]) & (end[:-1] + 1 == start[1:]))
+    right, settled = np.zeros(len(row), bool), False
+    while not settled:  # who takes the blank after it leaves none before the next
+        left = before & ~(touches & np.append(False, right[:-1]))
+        settled = bool((right == (~left & after)).all())
+        right = ~left & after
+    logs: list[list[Edit]] = [[] for _ in texts]
+    for at, one, two in zip(
+        row.tolist(), (start - left).tolist(), (end + right).tolist(), strict=True
+    ):
+        logs[at].append(new_edit(Edit, (one, texts[at][one:two], "")))
+    return logs
+
+
+def _is_blank(found: Words, row: Array, place: Array) -> Array:
+    at = np.minimum(found.offsets[row] + place, len(found.codes) - 1)
+    return np.isin(found.codes[at], _BLANKS)
+
+
+_BLANKS = [code for code in range(0x3001) if chr(code).isspace()]

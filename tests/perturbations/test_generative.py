@@ -27,7 +27,7 @@ def test_a_function_gives_the_words_and_the_log_the_difference():
     strategy = GenerativeParaphrase(paraphrase)
     assert strategy("How old are you?") == "What is your age?"
     assert strategy("  ") == "  "
-    assert strategy.edits_of(["hm", "yes .", "fine"], [None] * 3) == [[], [], []]
+    assert strategy.edits_of(["hm", "yes .", "fine"], [0] * 3) == [[], [], []]
     assert strategy.counts == {"made": 1, "empty": 1, "same": 2}
 
 
@@ -41,7 +41,7 @@ def test_below_the_floor_the_original_stays_and_is_counted():
     strategy = GenerativeParaphrase(
         lambda texts: [text + "!" for text in texts], lambda a, b: [0.9, 0.2], floor=0.5
     )
-    edits = strategy.edits_of(["good tea", "bad tea"], [None, None])
+    edits = strategy.edits_of(["good tea", "bad tea"], [0, 0])
     assert [bool(each) for each in edits] == [True, False]
     assert strategy.counts == {"made": 1, "different": 1}
 

@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from dialeval.dialogues import BadInput, Passage, Turn, iterate, to_passages
+from dialeval.dialogues.types import text_hash
 from dialeval.perturbations import available, edit_log, perturb, perturbation, replay
 from dialeval.perturbations.registry import strategies
 from dialeval.perturbations.tokens import tokens
@@ -66,6 +67,14 @@ def test_it_is_deterministic_bounded_and_tells_all_it_did(name, preset, make):
     run()
     for text in ODD:
         check(strategy, text, 1)
+
+
+@pytest.mark.parametrize("name", available())
+def test_a_text_is_edited_alike_alone_and_among_others(name, make):
+    strategy, seeds = make(name), [text_hash([text]) for text in ODD]
+    together = strategy.edits_of(list(ODD), seeds)
+    alone = [strategy.edits_of([text], [seed])[0] for text, seed in zip(ODD, seeds, strict=True)]
+    assert [list(each) for each in together] == [list(each) for each in alone]
 
 
 @pytest.mark.parametrize("name", available())

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from dialeval.dialogues import BadInput
 from dialeval.perturbations import replay
+from dialeval.perturbations.lexicon import keep_words, stop_words
 from dialeval.perturbations.words import RandomSwap, StopwordDropout
 
 WORDS = ("tea", "milk", ",", ".", "red", "?", "the", "of", "you", "not", "go")
@@ -24,6 +25,41 @@ def test_swaps_exchange_neighbours_one_for_so_many_words(text, words_per_swap, s
         assert edit.after == f"{right} {left}"
         assert not {left, right} & set(",.?")
     assert sorted(replay(text, edits).split()) == sorted(text.split())
+
+
+def random_numbers(seed: int, count: int) -> list[int]:
+    """SplitMix64 in plain integers."""
+    found = []
+    for number in range(1, count + 1):
+        state = (seed + number * 0x9E3779B97F4A7C15) % 2**64
+        state = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+        state = (state ^ (state >> 27)) * 0x94D049BB133111EB % 2**64
+        found.append(state ^ (state >> 31))
+    return found
+
+
+def swapped_one_by_one(text: str, words_per_swap: int, seed: int) -> str:
+    """Neighbours exchanged in the order of their random numbers, as long as none moves twice."""
+    parts = text.split()
+    places = [at for at, part in enumerate(parts) if part not in ",.?"]
+    drawn = dict(zip(places, random_numbers(seed, len(places)), strict=True))
+    pairs = [at for at in places if at + 1 in places and parts[at] != parts[at + 1]]
+    moved, left = set(), len(places) // words_per_swap
+    for at in sorted(pairs, key=drawn.get):
+        if left and not {at, at + 1} & moved:
+            parts[at], parts[at + 1] = parts[at + 1], parts[at]
+            moved |= {at, at + 1}
+            left -= 1
+    return " ".join(parts)
+
+
+@settings(max_examples=200)
+@given(st.lists(st.tuples(TALK, st.integers(0, 2**64 - 1)), max_size=4), st.integers(2, 5))
+def test_swaps_at_once_are_those_made_one_by_one(asked, words_per_swap):
+    texts, seeds = [text for text, _ in asked], [seed for _, seed in asked]
+    logs = RandomSwap(words_per_swap).edits_of(texts, seeds)
+    made = [replay(text, log) for text, log in zip(texts, logs, strict=True)]
+    assert made == [swapped_one_by_one(text, words_per_swap, seed) for text, seed in asked]
 
 
 def test_a_long_utterance_gets_all_its_swaps():
@@ -92,6 +128,16 @@ def test_dropout_takes_only_stop_words_and_at_most_so_many(text, seed):
     assert len(edits) <= 3
     assert {edit.before.strip() for edit in edits} <= {"the", "of"}
     assert not text.strip() or replay(text, edits).strip()
+
+
+@settings(max_examples=200)
+@given(st.lists(st.sampled_from([*sorted(stop_words()), "Tea", "TO", "It ’ s", "did n't"])))
+def test_every_stop_word_is_found_but_those_to_keep(words):
+    text = " ".join(["tea", *words, "milk"])
+    left = StopwordDropout(most=None)(text)
+    gone = stop_words() - keep_words()
+    kept = [word for word in words if word.lower().replace(" ", "").replace("’", "'") not in gone]
+    assert left == " ".join(["tea", *kept, "milk"])
 
 
 def test_which_eight_are_dropped_is_drawn():
