@@ -88,8 +88,8 @@ def verdict(told: Mapping[str, Any]) -> list[str]:
 
 
 def _best(cells: Mapping[str, Result]) -> str:
-    top = max(each["value"] for each in cells.values())
-    names = [name for name, each in cells.items() if each["value"] == top]
+    names = _leaders(cells)
+    top = cells[names[0]]["value"]
     if len(names) > 1:
         return f"{listed(names)} are right most often: each in {share(top)} of all pairs."
     ends = between(cells[names[0]])
@@ -137,15 +137,22 @@ def _relation(own: Result, other: Result) -> str:
     return ("apart" if apart else "above") if above else ("far below" if apart else "below")
 
 
+def _leaders(found: Mapping[str, Result]) -> list[str]:
+    best = max(each["value"] for each in found.values())
+    return [name for name, each in found.items() if each["value"] == best]
+
+
 def _disagreement(worst: Mapping[str, Result], fresh: Mapping[str, Result]) -> str:
     if not worst:
         return ""
-    first, second = (max(each, key=lambda name: each[name]["value"]) for each in (worst, fresh))
-    if first == second:
+    first, second = (_leaders(each) for each in (worst, fresh))
+    if set(first) & set(second):
         return ""
+    leads = "leads" if len(first) == 1 else "lead"
     return (
-        f"The two disagree: {first} leads on the pool, {second} on fresh attackers. The second "
-        "says more about attackers to come, for no defender was trained on them."
+        f"The two disagree: {listed(first)} {leads} on the pool, {listed(second)} on fresh "
+        "attackers. The second says more about attackers to come, for no defender was trained on "
+        "them."
     )
 
 

@@ -180,6 +180,13 @@ def test_the_verdict_says_when_att_does_not_win(told):
     assert last.startswith("The two disagree: SL+HvR leads on the pool, ATT on fresh attackers.")
 
 
+def test_a_tie_with_the_leader_is_no_disagreement(told):
+    for each in told["results"]:
+        if each["evaluator"] == "SL+HvR" and each["metric"] == "held_out_accuracy":
+            each["value"] = 0.52  # as ATT's
+    assert not any("disagree" in each for each in verdict(told))
+
+
 def test_intervals_that_are_not_known_do_not_lie_apart():
     cells = {"ATT": {"value": 0.9, "low": None, "high": None}, "SL": {"value": 0.1, "low": 0.0}}
     assert compared(cells).endswith("above SL (.100), but the intervals do not lie apart.")
