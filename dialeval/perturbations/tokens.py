@@ -95,7 +95,7 @@ def tokens(text: str) -> list[Token]:
         ['Don ’ t', 'edit', '/etc/fstab', ',', "it's", 'mine', ':)']
     """
     found = _all_tokens(text) if _may_hold_code(text) else _plain_tokens(text)
-    return [_new(Token, (m.group(), m.start(), m.end(), m.lastgroup)) for m in found]
+    return [_new(Token, (m[0], *m.span(), m.lastgroup)) for m in found]
 
 
 def words(text: str) -> list[Token]:

@@ -29,6 +29,7 @@ class Entry(NamedTuple):
     wants: str = ""  # form of the verb that an auxiliary waits for
 
 
+@lru_cache(maxsize=65536)
 def normal(word: str) -> str:
     """The word as the lexicon spells it: small letters, and `don't` for `Don ’ t` or `dont`."""
     plain = word.lower().replace(" ", "").replace("’", "'")
