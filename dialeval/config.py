@@ -27,6 +27,8 @@ def parse_config(*schemas: type, argv: Sequence[str] | None = None) -> tuple[Any
     parser = HfArgumentParser(schemas)
     try:
         return parser.parse_args_into_dataclasses(argv, look_for_args_file=False)
+    except BadInput:  # a dataclass refused its values, and has said which
+        raise
     except ValueError as error:
         known = ", ".join(
             sorted(action.dest for action in parser._actions if action.dest != "help")
@@ -44,3 +46,15 @@ def _as_argv(path: Path) -> list[str]:
         values = value if isinstance(value, list) else [value]
         argv += [f"--{key}", *map(str, values)]
     return argv
+
+
+def plain_errors() -> None:
+    """Let bad input end a recipe with its one line; anything else keeps its traceback."""
+
+    def show(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+        if issubclass(kind, BadInput | FileNotFoundError | PermissionError):
+            print(f"Error: {error}", file=sys.stderr)
+        else:
+            sys.__excepthook__(kind, error, trace)
+
+    sys.excepthook = show

@@ -13,7 +13,8 @@ from pathlib import Path
 from accelerate import PartialState
 from rich.console import Console
 
-from dialeval.config import parse_config
+from dialeval.config import parse_config, plain_errors
+from dialeval.dialogues import BadInput
 from dialeval.protocols.att import AttRun, outside_attackers, play_att
 from dialeval.reports.att import (
     GameProgress,
@@ -44,7 +45,10 @@ def main(run: AttRun, config: GameConfig) -> None:
 def summarise(folders: list[str]) -> None:
     """Set several seeds side by side."""
     target = Path(folders[0]).parent / "att_summary"
-    page = write_att_summary(folders, target)
+    try:
+        page = write_att_summary(folders, target)
+    except ValueError as error:  # of a room that knows no other
+        raise BadInput(str(error)) from None
     import json
 
     told = json.loads((target / "summary.json").read_text(encoding="utf-8"))
@@ -53,6 +57,7 @@ def summarise(folders: list[str]) -> None:
 
 
 if __name__ == "__main__":
+    plain_errors()
     use_cores()
     argv = sys.argv[1:]
     if argv[:1] == ["--summarise"]:

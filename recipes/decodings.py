@@ -6,7 +6,7 @@ python recipes/decodings.py --generator runs/generator --judged parts/evaluator.
 
 from rich.console import Console
 
-from dialeval.config import parse_config
+from dialeval.config import parse_config, plain_errors
 from dialeval.protocols.decodings import DecodingsRun, compare_decodings
 from dialeval.reports.generation import decodings_table
 from dialeval.reports.training import TrainingProgress
@@ -24,5 +24,6 @@ def main(run: DecodingsRun, config: DiscriminatorConfig) -> None:
 
 
 if __name__ == "__main__":
+    plain_errors()
     use_cores()
     main(*parse_config(DecodingsRun, DiscriminatorConfig))

@@ -7,7 +7,7 @@ accelerate launch recipes/discriminator.py --config recipes/configs/discriminato
 from accelerate import PartialState
 from rich.console import Console
 
-from dialeval.config import parse_config
+from dialeval.config import parse_config, plain_errors
 from dialeval.protocols.discriminator import DiscriminatorRun, train_discriminator
 from dialeval.reports.training import TrainingProgress, results_table
 from dialeval.training import DiscriminatorConfig
@@ -23,5 +23,6 @@ def main(run: DiscriminatorRun, config: DiscriminatorConfig) -> None:
 
 
 if __name__ == "__main__":
+    plain_errors()
     use_cores()
     main(*parse_config(DiscriminatorRun, DiscriminatorConfig))

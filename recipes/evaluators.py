@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from rich.console import Console
 
-from dialeval.config import parse_config
+from dialeval.config import parse_config, plain_errors
 from dialeval.protocols.discriminator import DiscriminatorRun
 from dialeval.protocols.evaluators import EVALUATORS, compare_evaluators
 from dialeval.reports.training import TrainingProgress, evaluators_table
@@ -33,5 +33,6 @@ def main(choice: Choice, run: DiscriminatorRun, config: DiscriminatorConfig) -> 
 
 
 if __name__ == "__main__":
+    plain_errors()
     use_cores()
     main(*parse_config(Choice, DiscriminatorRun, DiscriminatorConfig))

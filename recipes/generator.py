@@ -8,7 +8,7 @@ accelerate launch recipes/generator.py --config recipes/configs/generator_paraph
 from accelerate import PartialState
 from rich.console import Console
 
-from dialeval.config import parse_config
+from dialeval.config import parse_config, plain_errors
 from dialeval.protocols.generator import GeneratorRun, train_generator
 from dialeval.reports.training import TrainingProgress, generator_table
 from dialeval.training import GeneratorConfig
@@ -24,5 +24,6 @@ def main(run: GeneratorRun, config: GeneratorConfig) -> None:
 
 
 if __name__ == "__main__":
+    plain_errors()
     use_cores()
     main(*parse_config(GeneratorRun, GeneratorConfig))

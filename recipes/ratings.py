@@ -10,7 +10,7 @@ import pyarrow.parquet as parquet
 from rich.console import Console
 from rich.table import Table
 
-from dialeval.config import parse_config
+from dialeval.config import parse_config, plain_errors
 from dialeval.dialogues import authors, by_author, read
 from dialeval.protocols.evaluation import EvaluationRun, align, evaluate
 from dialeval.protocols.ratings import rank_agreement, ratings_of
@@ -62,5 +62,6 @@ def main(run: RatingsRun) -> None:
 
 
 if __name__ == "__main__":
+    plain_errors()
     use_cores()
     main(*parse_config(RatingsRun))
