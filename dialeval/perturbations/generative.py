@@ -29,8 +29,8 @@ class GenerativeParaphrase(Perturbation):
     """Let a model say an utterance in other words (Niu & Bansal, 2018, sec. 3.1).
 
     The paper's is a pointer-generator trained on ParaNMT-5M; any sequence-to-sequence or chat model
-    will do. `counts` says how many paraphrases were `made`, `same` as before, `empty`, or too
-    `different`: then the original stays.
+    will do. `counts` says how many paraphrases were `made`, `same` as before, `empty`, of another
+    `form`, or too `different`: then the original stays.
 
     Args:
         paraphrase (`Callable` or responder):
@@ -40,6 +40,9 @@ class GenerativeParaphrase(Perturbation):
             Gives the likeness of two lists of texts, such as a sentence encoder's cosine.
         floor (`float`, *optional*, defaults to 0.7):
             Paraphrases less alike than this are not used; needs `similarity`.
+        keep_form (`bool`, *optional*, defaults to `True`):
+            Use no paraphrase that turns a question into a statement or the other way round, or
+            that is much longer: small models like to answer, or to go on.
 
     Example:
         >>> GenerativeParaphrase(lambda texts: ["What's your age?" for _ in texts])("How old?")
@@ -53,6 +56,7 @@ class GenerativeParaphrase(Perturbation):
     paraphrase: Any
     similarity: Similarity | None = None
     floor: float = 0.7
+    keep_form: bool = True
     counts: Counter = field(default_factory=Counter, init=False, repr=False, compare=False)
 
     def __post_init__(self):
@@ -67,7 +71,9 @@ class GenerativeParaphrase(Perturbation):
     def __repr__(self) -> str:
         likeness = f", similarity={_told(self.similarity)}, floor={self.floor}"
         told = _told(self.paraphrase)
-        return f"GenerativeParaphrase(paraphrase={told}{likeness if self.similarity else ''})"
+        form = "" if self.keep_form else ", keep_form=False"
+        likeness = likeness if self.similarity else ""
+        return f"GenerativeParaphrase(paraphrase={told}{likeness}{form})"
 
     def edits(self, text: str, rng: Random) -> Sequence[Edit]:
         return self.edits_of([text], [0])[0]
@@ -88,21 +94,35 @@ class GenerativeParaphrase(Perturbation):
 
     def _kept(self, texts: Sequence[str], new: Sequence[str]) -> list[str]:
         """The paraphrases, or the texts themselves where a paraphrase is of no use."""
-        alike = self.similarity(texts, new) if self.similarity and texts else [1.0] * len(texts)
+        asked = self.similarity and texts
+        alike = self.similarity(texts, new) if asked else [1.0] * len(texts)
         kept = []
         for text, other, likeness in zip(texts, new, alike, strict=True):
-            fate = _fate(text, other, float(likeness) >= self.floor or not self.similarity)
+            near = float(likeness) >= self.floor or not self.similarity
+            fate = _fate(text, other, near, self.keep_form)
             self.counts[fate] += 1
             kept.append(other if fate == "made" else text)
         return kept
 
 
-def _fate(text: str, other: str, alike: bool) -> str:
+def _fate(text: str, other: str, alike: bool, keep_form: bool) -> str:
     if not other:
         return "empty"
     if "".join(other.split()) == "".join(text.split()):
         return "same"
+    if keep_form and not _same_form(text, other):
+        return "form"
     return "made" if alike else "different"
+
+
+def _same_form(text: str, other: str) -> bool:
+    """Whether both ask or neither does, and the second is at most half as long again."""
+    asks = [any(mark in each for mark in _QUESTION_MARKS) for each in (text, other)]
+    return asks[0] == asks[1] and len(other) <= 1.5 * len(text) + _FREE
+
+
+_QUESTION_MARKS = "?？؟"
+_FREE = 12  # characters that even a short text may gain
 
 
 def _asking(responder: Any) -> Paraphraser:

@@ -73,3 +73,20 @@ def test_what_cannot_paraphrase_is_refused():
 def test_a_long_text_is_replaced_as_a_whole():
     text = "tea " * 3_000
     assert differences(text, text + "x")[0].before == text
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("How is your new room ?", "The new room is large ."),
+        ("You bought a car .", "You bought a car ?"),
+        ("I plan to .", "I plan to , and I will tell you about it as soon as I can ."),
+    ],
+)
+def test_answers_and_essays_are_no_paraphrases(text, other):
+    strategy = GenerativeParaphrase(lambda texts: [other for _ in texts])
+    assert strategy(text) == text
+    assert strategy.counts == {"form": 1}
+    free = GenerativeParaphrase(lambda texts: [other for _ in texts], keep_form=False)
+    assert free(text) == other
+    assert repr(free).endswith(", keep_form=False)")
