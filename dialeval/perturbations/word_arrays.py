@@ -82,7 +82,7 @@ def words_of(texts: Sequence[str]) -> Words:
     plain[rows] = False
     found = _spans(inside, kinds[6:-6], offsets, lengths, plain)
     if len(rows):
-        found = _merged(found, [_read(texts[row], row) for row in rows.tolist()])
+        found = _merged(found, _read(texts, rows.tolist()))
     return Words(*found, codes, offsets)
 
 
@@ -183,21 +183,21 @@ def _spans(inside: Array, kinds: Array, offsets: Array, lengths: Array, plain: A
     return found if kept.all() else tuple(each[kept] for each in found)
 
 
-def _read(text: str, row: int) -> Spans:
-    """The words of a text as `tokens` finds them."""
-    found = tokens(text)
-    at = [place for place, token in enumerate(found) if token.is_word]
-    follows = [place > 0 and found[place - 1].is_word for place in at]
-    edge = [place in (0, len(found) - 1) for place in at]
-    spans = np.array([found[place][1:3] for place in at], np.int64).reshape(-1, 2)
-    return (
-        np.full(len(at), row), spans[:, 0], spans[:, 1], np.array(follows, bool),
-        np.array(edge, bool),
-    )  # fmt: skip
+def _read(texts: Sequence[str], rows: Sequence[int]) -> Spans:
+    """The words of some texts as `tokens` finds them."""
+    words = [
+        (row, token.start, token.end, at > 0 and found[at - 1].is_word, at in (0, len(found) - 1))
+        for row in rows
+        for found in [tokens(texts[row])]
+        for at, token in enumerate(found)
+        if token.is_word
+    ]
+    columns = np.array(words, np.int64).reshape(-1, 5).T
+    return (*columns[:3], *columns[3:].astype(bool))
 
 
-def _merged(found: Spans, others: Sequence[Spans]) -> Spans:
+def _merged(found: Spans, others: Spans) -> Spans:
     """All words in the order of the texts."""
-    joined = [np.concatenate(each) for each in zip(found, *others, strict=True)]
+    joined = [np.concatenate(each) for each in zip(found, others, strict=True)]
     order = np.argsort(joined[0], kind="stable")
     return tuple(each[order] for each in joined)
