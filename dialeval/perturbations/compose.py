@@ -134,8 +134,11 @@ class Thinned(_Wrapper):
 
 
 def _other(seeds: Sequence[int], number: int) -> Sequence[int]:
-    """Seeds for one more use of the same texts; those of number 0 are the given ones."""
-    return [(seed + number * 0x9E3779B97F4A7C15) % 2**64 for seed in seeds] if number else seeds
+    """Seeds for one more use of the same texts; those of number 0 are the given ones.
+
+    The step is not that of the swaps' random numbers, else two swaps would draw the same ones.
+    """
+    return [(seed + number * 0xD1B54A32D192ED03) % 2**64 for seed in seeds] if number else seeds
 
 
 def check_rate(rate: float) -> None:

@@ -4,6 +4,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from dialeval.perturbations.lexicon import irregular_verbs, word_tags
+from dialeval.perturbations.tokens import spelt
 
 BE = frozenset(["be", "am", "is", "are", "was", "were", "been", "being", "'s", "'m", "'re"])
 HAVE = frozenset(["have", "has", "had", "having", "'ve"])
@@ -32,7 +33,7 @@ class Entry(NamedTuple):
 @lru_cache(maxsize=65536)
 def normal(word: str) -> str:
     """The word as the lexicon spells it: small letters, and `don't` for `Don ’ t` or `dont`."""
-    plain = word.lower().replace(" ", "").replace("’", "'")
+    plain = spelt(word)
     return WRITTEN_WITHOUT.get(plain, plain)
 
 

@@ -50,7 +50,7 @@ def test_composed_strategies_work_one_after_the_other():
     both = Composed((StopwordDropout(), RandomSwap()))
     (log,) = both.edits_of([TEXT], [5])
     dropped = replay(TEXT, StopwordDropout().edits_of([TEXT], [5])[0])
-    second = (5 + 0x9E3779B97F4A7C15) % 2**64  # another seed, else two strategies draw alike
+    second = (5 + 0xD1B54A32D192ED03) % 2**64  # another seed, else two strategies draw alike
     expected = replay(dropped, RandomSwap().edits_of([dropped], [second])[0])
     assert replay(TEXT, log) == expected != dropped
     assert both.name == "stopword-dropout+random-swap"
