@@ -77,16 +77,15 @@ def _speed(way: Way, texts: Sequence[str], rounds: int) -> float:
 
 
 def _our_ways() -> dict[str, Way]:
-    from dialeval.perturbations import perturbation, replay
+    from dialeval.perturbations import perturbation
     from dialeval.perturbations.apply import seed_of
 
     def way(name: str) -> Way:
         strategy = perturbation(name)
 
-        def edited(texts: list[str]) -> list[str]:
+        def edited(texts: list[str]) -> object:
             seeds = [seed_of(0, name, text, 0) for text in texts]
-            logs = strategy.edits_of(texts, seeds)
-            return [replay(text, log) for text, log in zip(texts, logs, strict=True)]
+            return strategy.edited(texts, seeds)
 
         return edited
 

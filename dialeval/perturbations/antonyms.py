@@ -3,13 +3,15 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from random import Random
 from typing import ClassVar
 
 from dialeval.perturbations.base import Edit, Perturbation
-from dialeval.perturbations.clauses import Line, read_line
+from dialeval.perturbations.clauses import Line
 from dialeval.perturbations.inflection import article, base_form, inflect, with_case_of
 from dialeval.perturbations.lexicon import antonyms, everyday_words
+from dialeval.perturbations.tagging import tagged_sentences
 from dialeval.perturbations.word_classes import BE, DO, HAVE, split_contraction
 
 _PART_OF = {"VB": "verb", "JJ": "adj", "RB": "adv", "NN": "noun"}
@@ -95,22 +97,26 @@ class Antonym(Perturbation):
 
     def edits(self, text: str, rng: Random) -> list[Edit]:
         """The replacement of the first word that has an antonym; empty if none has."""
-        line = read_line(text, self.tagger)
-        for at in self._places(line):
-            choices = self._choices(line, at)
-            if choices:
-                return [self._replace(line, at, *rng.choice(choices))]
+        for words in tagged_sentences(text, self.tagger, self._may_have):
+            line = Line(text, words)
+            for at in self._places(line):
+                choices = self._choices(line, at)
+                if choices:
+                    return [self._replace(line, at, *rng.choice(choices))]
         return []
 
     def _places(self, line: Line) -> Iterator[int]:
         """Words that may be replaced."""
-        skipped = set() if self.any_part else line.places_of(_FORMULAS)
+        skipped = () if self.any_part else line.places_of(_FORMULAS)
         for at, word in enumerate(line.words):
-            helps = word.form in BE or word.form in HAVE or word.form in DO
-            if helps or at in skipped or not word.form.isalpha():
+            if not self._may_have(word.form):
                 continue
-            if self.any_part or (word.tag[:2] in ("VB", "JJ", "RB") and _can_change(line, at)):
+            fits = word.tag[:2] in ("VB", "JJ", "RB") and at not in skipped
+            if self.any_part or (fits and _can_change(line, at)):
                 yield at
+
+    def _may_have(self, form: str) -> bool:
+        return _may_have(form, self.lexicon)
 
     def _choices(self, line: Line, at: int) -> list[tuple[str, int]]:
         """Antonyms of a word in base form, each with the number of words that it replaces."""
@@ -146,6 +152,20 @@ class Antonym(Perturbation):
         if before.form in ("a", "an") and before.form != article(new):
             return line.span(at - 1, at, f"{with_case_of(article(new), before.text)} {new}")
         return line.span(at, at + width - 1, new)
+
+
+@lru_cache(maxsize=65536)
+def _may_have(form: str, lexicon: str | None) -> bool:
+    """Whether a word can have an antonym as any part of speech, alone or with a particle."""
+    if form in BE or form in HAVE or form in DO or not form.isalpha():
+        return False
+    bases = {form, *(base_form(form, part) for part in _PART_OF.values())}
+    return not bases.isdisjoint(_first_words(lexicon))
+
+
+@lru_cache
+def _first_words(lexicon: str | None) -> frozenset[str]:
+    return frozenset(word.partition(" ")[0] for word in antonyms(lexicon))
 
 
 def _can_change(line: Line, at: int) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 from dialeval.dialogues.sources import BadInput
 from dialeval.dialogues.storage import Passages
 from dialeval.dialogues.types import Passage, text_key
-from dialeval.perturbations.base import Edit, Perturbation, replay
+from dialeval.perturbations.base import Edit, Perturbation
 from dialeval.perturbations.registry import speaks
 
 logger = logging.getLogger(__name__)
@@ -132,10 +132,11 @@ class _Work:
             self._wanted(len(texts)) if speaks(self.strategy, language) else None
             for texts, language in zip(contexts, rows["language"], strict=True)
         ]
-        logs = self._logs(rows["id"], contexts, wanted)
+        logs = self._edit(rows["id"], contexts, wanted)
         return {
             "context": [
-                _edited(context, log) for context, log in zip(rows["context"], logs, strict=True)
+                [{**turn, "text": text} for turn, text in zip(context, texts, strict=True)]
+                for context, texts in zip(rows["context"], contexts, strict=True)
             ],
             "extra": [
                 self._told(extra, log) for extra, log in zip(rows["extra"], logs, strict=True)
@@ -154,18 +155,20 @@ class _Work:
         places = {place + length if place < 0 else place for place in chosen}
         return sorted(place for place in places if 0 <= place < length)
 
-    def _logs(
+    def _edit(
         self,
         ids: Sequence[str],
-        contexts: Sequence[Sequence[str]],
+        contexts: Sequence[list[str]],
         wanted: Sequence[Sequence[int] | None],
     ) -> list[list[Sequence[Edit]]]:
-        """The edits of every turn of every context, made in one call of the strategy."""
+        """Edit the contexts in place, in one call of the strategy; gives the edits of each turn."""
         asked = [(row, turn) for row, places in enumerate(wanted) for turn in places or ()]
         texts = [contexts[row][turn] for row, turn in asked]
         seeds = [seed_of(self.seed, self.strategy.name, ids[row], turn) for row, turn in asked]
         logs: list[list[Sequence[Edit]]] = [[() for _ in texts] for texts in contexts]
-        for (row, turn), edits in zip(asked, self.strategy.edits_of(texts, seeds), strict=True):
+        made = self.strategy.edited(texts, seeds)
+        for (row, turn), text, edits in zip(asked, made.texts, made.logs, strict=True):
+            contexts[row][turn] = text
             logs[row][turn] = edits
         return logs
 
@@ -174,13 +177,6 @@ class _Work:
         told = {"strategy": repr(self.strategy), "seed": self.seed, "edits": log}
         known = json.loads(extra) if extra else {}
         return json.dumps({**known, PERTURBATION: told}, ensure_ascii=False)
-
-
-def _edited(context: Sequence[Mapping[str, str]], log: Sequence[Sequence[Edit]]) -> list[dict]:
-    return [
-        {**turn, "text": replay(turn["text"], edits)}
-        for turn, edits in zip(context, log, strict=True)
-    ]
 
 
 def _check(turns: Turns, unsupported: str) -> None:

@@ -19,6 +19,13 @@ class Edit(NamedTuple):
     after: str
 
 
+class Edited(NamedTuple):
+    """Perturbed texts, and the edits that made each of them."""
+
+    texts: list[str]
+    logs: list[Sequence[Edit]]
+
+
 new_edit = tuple.__new__  # `new_edit(Edit, (...))` takes half the time of `Edit(...)`
 
 
@@ -45,6 +52,11 @@ class Perturbation(ABC):
         What a text becomes depends on its own seed alone, not on the texts beside it.
         """
         return [self.edits(text, Random(seed)) for text, seed in zip(texts, seeds, strict=True)]
+
+    def edited(self, texts: Sequence[str], seeds: Sequence[int]) -> Edited:
+        """The perturbed texts with [`edits_of`] them, which a strategy may make in one go."""
+        logs = self.edits_of(texts, seeds)
+        return Edited([replay(*each) for each in zip(texts, logs, strict=True)], logs)
 
     def __call__(self, text: str, rng: Random | int = 0) -> str:
         """The perturbed text."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from random import Random
 
 from dialeval.dialogues.sources import BadInput
-from dialeval.perturbations.base import Edit, Kind, Perturbation, replay
+from dialeval.perturbations.base import Edit, Kind, Perturbation
 from dialeval.perturbations.differences import chained
 from dialeval.perturbations.lexicon import read_words
 from dialeval.perturbations.tokens import words
@@ -52,9 +52,8 @@ class Composed(Perturbation):
         logs: list[Sequence[Edit]] = [() for _ in texts]
         now = list(texts)
         for number, strategy in enumerate(self.strategies):
-            found = strategy.edits_of(now, _other(seeds, number))
+            now, found = strategy.edited(now, _other(seeds, number))
             logs = [chained(*each) for each in zip(texts, logs, found, strict=True)]
-            now = [replay(*each) for each in zip(texts, logs, strict=True)]
         return logs
 
 

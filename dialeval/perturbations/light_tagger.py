@@ -9,6 +9,7 @@ SUBJECTS = frozenset(["i", "you", "he", "she", "it", "we", "they", "who", "u", "
 _NOMINAL = ("NN", "NNS", "NNP", "JJ", "JJR", "JJS", "CD")
 _AFTER_DETERMINER = frozenset(("DT", "PDT", "PRP$", "POS", "CD", "JJ", "JJR", "JJS", "WP$"))
 _BREAKS = frozenset((".", ",", ":", "CC", "IN", "WRB"))
+_BY_PLACE = frozenset(["that", "there", "do", "have", "her"])  # whose only tag may be wrong
 _STAYS = frozenset(("RB", "RBR", "PRP"))  # an auxiliary waits behind these for its verb
 _PLACES = frozenset(
     ["work", "school", "bed", "lunch", "dinner", "breakfast", "church", "court", "town"]
@@ -30,13 +31,17 @@ class _Place(NamedTuple):
     @property
     def opens(self) -> bool:
         """Whether a clause starts here."""
-        return self.before in (".", ",", ":", "CC", "UH") or self.word_before == "please"
+        return _opens(self.before, self.word_before)
 
     @property
     def starts_question(self) -> bool:
         """Whether an auxiliary here stands before its subject: `Do you`, `What do the`."""
         asks = self.before in ("WP", "WRB", "WDT", "NN", "NNS")
         return ((self.opens or asks) and self.after[0] == "PRP") or (asks and self.after[0] == "DT")
+
+
+def _opens(before: str, word_before: str) -> bool:
+    return before in (".", ",", ":", "CC", "UH") or word_before == "please"
 
 
 def light_tags(words: Sequence[str]) -> list[str]:
@@ -49,11 +54,12 @@ def light_tags(words: Sequence[str]) -> list[str]:
     tags, before, word_before, earlier, pending, inverted = [], ".", "", "", "", False
     for word, known, after in zip(words, entries, nexts, strict=False):  # nexts of nothing: one
         plain = normal(word)
-        place = _Place(plain, before, word_before, earlier, pending, after)
-        opens = place.opens or before in ("WP", "WRB", "WDT")
-        tag = _choose(known.tags, place)
+        tag = known.tags[0]
+        if tag == "VB" or len(known.tags) > 1 or plain in _BY_PLACE:
+            tag = _choose(known.tags, _Place(plain, before, word_before, earlier, pending, after))
         tags.append(tag)
         if known.wants and (tag[:1] in "VM" or known.acts_as):
+            opens = _opens(before, word_before) or before in ("WP", "WRB", "WDT")
             pending = known.wants
             inverted = plain in DO or (opens and not known.acts_as)
         elif not _keeps_waiting(tag, inverted):
@@ -77,7 +83,7 @@ def _is_verb_s(after: tuple[str, ...]) -> bool:
 
 
 def _choose(tags: tuple[str, ...], place: _Place) -> str:
-    """One of a word's possible tags."""
+    """One of a word's possible tags, or another one for those of `_BY_PLACE`."""
     if place.word == "that":
         follows = place.after[0] in ("NN", "NNS", "VBZ", "MD", "VBD", ".", ",")
         return "DT" if follows or place.pending == "BE" else "IN"

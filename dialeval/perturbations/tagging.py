@@ -1,15 +1,15 @@
 """Penn Treebank tags of English words: our light tagger's, or those of a spaCy pipeline."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from dialeval.dialogues.sources import BadInput
 from dialeval.perturbations.light_tagger import light_tags
-from dialeval.perturbations.tokens import tokens
-from dialeval.perturbations.word_classes import BE, normal
+from dialeval.perturbations.tokens import Token, tokens
+from dialeval.perturbations.word_classes import BE, SENTENCE_ENDS, normal
 
-__all__ = ["BE", "Tagger", "Word", "spacy_tags", "tagged", "tagger", "tags"]
+__all__ = ["BE", "Tagger", "Word", "spacy_tags", "tagged", "tagged_sentences", "tagger", "tags"]
 
 Tagger = Callable[[Sequence[str]], list[str]]
 
@@ -24,15 +24,42 @@ class Word(NamedTuple):
     tag: str
 
 
+_MARKS = {"code": "file", "emoji": ":"}
+_new = tuple.__new__  # half the time of `Word(...)`
+
+
 @lru_cache(maxsize=4096)
 def tagged(text: str, kind: str = "auto") -> tuple[Word, ...]:
     """The words and marks of a text with their tags; code counts as a noun."""
-    found = tokens(text)
-    marks = {"code": "file", "emoji": ":"}
-    kinds = tagger(kind)([marks.get(token.shape, token.text) for token in found])
+    return _tagged(tokens(text), tagger(kind))
+
+
+def tagged_sentences(
+    text: str, kind: str, wanted: Callable[[str], bool]
+) -> Iterator[tuple[Word, ...]]:
+    """Sentences with a wanted word, tagged one by one; a spaCy pipeline needs the whole text.
+
+    The light tagger starts anew behind each full stop, so that it gives what [`tagged`] gives.
+    """
+    tags_of, found, first = tagger(kind), tokens(text), 0
+    ends = [
+        at
+        for at, (mark, _, _, shape) in enumerate(found, 1)
+        if shape == "punctuation" and mark[0] in SENTENCE_ENDS
+    ]
+    whole = tags_of is not light_tags
+    for end in [len(found)] if whole else [*ends, len(found)]:
+        sentence = found[first:end]
+        if any(wanted(normal(token.text)) for token in sentence):
+            yield _tagged(sentence, tags_of)
+        first = end
+
+
+def _tagged(found: Sequence[Token], tags_of: Tagger) -> tuple[Word, ...]:
+    kinds = tags_of([_MARKS.get(shape, text) for text, _, _, shape in found])
     return tuple(
-        Word(token.text, token.start, token.end, normal(token.text), tag)
-        for token, tag in zip(found, kinds, strict=True)
+        _new(Word, (text, start, end, normal(text), tag))
+        for (text, start, end, _), tag in zip(found, kinds, strict=True)
     )
 
 

@@ -2,10 +2,12 @@
 
 import re
 import unicodedata
+from collections.abc import Callable, Iterator
 from itertools import groupby
 from typing import Literal, NamedTuple
 
 Shape = Literal["word", "code", "emoji", "punctuation"]
+_Finder = Callable[[str], Iterator[re.Match]]
 
 
 class Token(NamedTuple):
@@ -53,20 +55,23 @@ def _marks() -> str:
 _CJK = r"\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _LETTERS = rf"[^\W_{_CJK}]+(?:[{_marks()}\u200c]+[^\W_{_CJK}]*)*"
 _CLITIC = r"(?:[stdmSTDM]|[rRvV][eE]|[lL][lL]|clock)(?!\w)"
-_WORD = (
-    r"\d+(?:[.,:]\d+)+(?:st|nd|rd|th|am|pm)?"
-    rf"|{_LETTERS}(?:['’-]{_LETTERS})*(?: ?['’] ?{_CLITIC}| n['’]t(?!\w))*"  # also `do n't`
-    rf"|[{_CJK}]"
-)
+
+
+def _words(letters: str, apostrophe: str) -> str:
+    """Numbers with marks in them, and words with what clings to them: also `do n't`."""
+    return (
+        r"\d+(?:[.,:]\d+)+(?:st|nd|rd|th|am|pm)?"
+        rf"|{letters}(?:[{apostrophe}-]{letters})*"
+        rf"(?: ?[{apostrophe}] ?{_CLITIC}| n[{apostrophe}]t(?!\w))*"
+    )
+
+
 _PICTURE = (
     r"(?:[\U0001f1e6-\U0001f1ff]{2}"
     r"|[\u203c\u2049\u2190-\u21ff\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]"
     r"[\ufe0e\ufe0f\u20e3\U0001f3fb-\U0001f3ff]*)"
 )
-_EMOJI = (
-    rf"{_PICTURE}(?:\u200d{_PICTURE})*"
-    r"|(?<!\w)[:;=][-o^]?[()\[\]DPp/\\|*](?!\w)|(?<!\w)<3|\^_?\^"
-)
+_EMOTICON = r"(?<!\w)[:;=][-o^]?[()\[\]DPp/\\|*](?!\w)|(?<!\w)<3|\^_?\^"
 _PUNCTUATION = r"\.+|!+|\?+|,+|-+|_+|\*+|=+|[^\w\s]|\w"
 # Lengths are bounded and starts anchored, so that hostile text costs linear time.
 _CODE = (
@@ -79,10 +84,21 @@ _CODE = (
     r"|(?<![\w+-])[^\W\d_][\w+-]{0,64}(?:\.[a-z0-9][\w+-]{0,64})+"  # `xorg.conf`, not `Yes.Why`
     r"|(?<!\w)[a-zA-Z]:\\[\w\\.-]+"
 )
-_PLAIN = rf"(?P<word>{_WORD})|(?P<emoji>{_EMOJI})|(?P<punctuation>{_PUNCTUATION})"
-_plain_tokens = re.compile(_PLAIN).finditer
-_all_tokens = re.compile(rf"(?P<code>{_CODE})|{_PLAIN}").finditer
-# Most utterances hold nothing like code; this quick look makes them three times as fast.
+
+
+def _finders(word: str, emoji: str) -> tuple[_Finder, _Finder]:
+    """What finds the tokens of text without code, and of any text."""
+    plain = rf"(?P<word>{word})|(?P<emoji>{emoji})|(?P<punctuation>{_PUNCTUATION})"
+    patterns = plain, rf"(?P<code>{_CODE})|{plain}"
+    return tuple(re.compile(pattern).finditer for pattern in patterns)
+
+
+_any_finders = _finders(
+    rf"{_words(_LETTERS, chr(39) + '’')}|[{_CJK}]",
+    rf"{_PICTURE}(?:\u200d{_PICTURE})*|{_EMOTICON}",
+)
+# Most utterances are ASCII, and most hold nothing like code: together four times as fast.
+_ascii_finders = _finders(_words("[a-zA-Z0-9]+", "'"), _EMOTICON)
 _may_hold_code = re.compile(r"[/\\@_`>]|\(\)|www|\w\.[a-z0-9]|-[a-zA-Z]").search
 _new = tuple.__new__  # half the time of `Token(...)`, and this is the inner loop of everything
 
@@ -94,8 +110,9 @@ def tokens(text: str) -> list[Token]:
         >>> [token.text for token in tokens("Don ’ t edit /etc/fstab, it's mine :)")]
         ['Don ’ t', 'edit', '/etc/fstab', ',', "it's", 'mine', ':)']
     """
-    found = _all_tokens(text) if _may_hold_code(text) else _plain_tokens(text)
-    return [_new(Token, (m[0], *m.span(), m.lastgroup)) for m in found]
+    finders = _ascii_finders if text.isascii() else _any_finders
+    found = finders[_may_hold_code(text) is not None](text)
+    return [_new(Token, (m[0], m.start(), m.end(), m.lastgroup)) for m in found]
 
 
 def words(text: str) -> list[Token]:

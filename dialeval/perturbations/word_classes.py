@@ -12,6 +12,7 @@ DO = frozenset(["do", "does", "did"])
 MODALS = frozenset(
     ["can", "could", "will", "would", "shall", "should", "may", "might", "must", "'ll", "'d"]
 )
+SENTENCE_ENDS = ".!?…。！？"
 WRITTEN_WITHOUT = {  # as people type
     **{word.replace("'", ""): word for word in (
         "don't", "doesn't", "didn't", "isn't", "aren't", "wasn't", "weren't", "haven't", "hasn't",
@@ -111,7 +112,7 @@ def past_forms() -> dict[str, frozenset[str]]:
 def _shape(word: str) -> str:
     if word[:1].isdigit():
         return "CD" if not word.endswith(("th", "st", "nd", "rd")) else "JJ"
-    if word[:1] in ".!?…。！？":
+    if word[:1] in SENTENCE_ENDS:
         return "."
     return "," if word[:1] in ",，" else ":"
 

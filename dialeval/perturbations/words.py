@@ -1,22 +1,37 @@
 """Perturbations of word order and word presence, made for many utterances at once."""
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise, repeat
 from random import Random
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from dialeval.dialogues.sources import BadInput
-from dialeval.perturbations.base import Edit, Perturbation, new_edit
+from dialeval.perturbations.base import Edit, Edited, Perturbation, new_edit
 from dialeval.perturbations.lexicon import keep_words, stop_words
 from dialeval.perturbations.tokens import spelt
-from dialeval.perturbations.word_arrays import Array, Words, words_of
+from dialeval.perturbations.word_arrays import Array, Words, cut, ranges, small, text_of, words_of
+
+
+class _AtOnce(Perturbation):
+    """A strategy that edits many texts in one go."""
+
+    @abstractmethod
+    def edited(self, texts: Sequence[str], seeds: Sequence[int]) -> Edited: ...
+
+    def edits_of(self, texts: Sequence[str], seeds: Sequence[int]) -> list[Sequence[Edit]]:
+        return self.edited(texts, seeds).logs
+
+    def edits(self, text: str, rng: Random) -> Sequence[Edit]:
+        return self.edits_of([text], [rng.getrandbits(64)])[0]
 
 
 @dataclass(frozen=True)
-class RandomSwap(Perturbation):
+class RandomSwap(_AtOnce):
     """Exchange neighbouring words (Niu & Bansal, 2018, sec. 3.1), never across punctuation.
 
     Args:
@@ -46,25 +61,22 @@ class RandomSwap(Perturbation):
                 remedy="One swap moves two words.",
             )
 
-    def edits(self, text: str, rng: Random) -> Sequence[Edit]:
-        return self.edits_of([text], [rng.getrandbits(64)])[0]
-
-    def edits_of(self, texts: Sequence[str], seeds: Sequence[int]) -> list[Sequence[Edit]]:
+    def edited(self, texts: Sequence[str], seeds: Sequence[int]) -> Edited:
         found = words_of(texts)
         if not len(found.row):
-            return [[] for _ in texts]
+            return Edited(list(texts), [[] for _ in texts])
         free = ~found.edge if self.by_gap else np.ones(len(found.row), bool)
         runs = np.cumsum(~(found.follows & free & np.append(False, free[:-1])))
         groups = runs if self.by_gap else found.row
         most = np.bincount(groups, free)[groups] // self.words_per_swap
         pairs = np.append(found.follows[1:] & free[1:] & free[:-1], False)
-        pairs &= (most > 0) & ~_repeated(texts, found)
+        pairs &= (most > 0) & ~_repeated(found)
         order = _priorities(found.row, seeds)
         places = _first_of_group(_apart(pairs, order), order, groups, most)
-        return _swaps(texts, found, places)
+        return _swapped(found, places)
 
 
-def _repeated(texts: Sequence[str], found: Words) -> Array:
+def _repeated(found: Words) -> Array:
     """Whether a word is the same as the next: then there is nothing to swap."""
     start, end = found.offsets[found.row] + found.start, found.offsets[found.row] + found.end
     alike = np.zeros(len(start), bool)
@@ -72,10 +84,9 @@ def _repeated(texts: Sequence[str], found: Words) -> Array:
     at = np.flatnonzero(alike)
     at = at[found.codes[start[at]] == found.codes[start[at + 1]]]
     alike[:] = False
-    for place in at.tolist():
-        text, other = texts[found.row[place]], texts[found.row[place + 1]]
-        one = text[found.start[place] : found.end[place]]
-        alike[place] = one == other[found.start[place + 1] : found.end[place + 1]]
+    bounds = (each[at + by].tolist() for by in (0, 1) for each in (start, end))
+    words = found.joined
+    alike[at] = [words[a:b] == words[c:d] for a, b, c, d in zip(*bounds, strict=True)]
     return alike
 
 
@@ -123,20 +134,32 @@ def _first_of_group(taken: Array, order: Array, groups: Array, most: Array) -> A
     return np.sort(ranked[number < most[ranked]])
 
 
-def _swaps(texts: Sequence[str], found: Words, places: Array) -> list[Sequence[Edit]]:
-    """The edits of each text that exchange words with the next ones."""
-    logs: list[list[Edit]] = [[] for _ in texts]
-    columns = (found.row[places], found.start[places], found.end[places])
-    columns += (found.start[places + 1], found.end[places + 1])
-    for row, start, end, other, stop in zip(*(each.tolist() for each in columns), strict=True):
-        text = texts[row]
-        after = text[other:stop] + text[end:other] + text[start:end]
-        logs[row].append(new_edit(Edit, (start, text[start:stop], after)))
-    return logs
+def _swapped(found: Words, places: Array) -> Edited:
+    """The texts with these words and the next ones exchanged."""
+    row, begun = found.row[places], found.offsets[found.row[places]]
+    start, end = begun + found.start[places], begun + found.end[places]
+    other, stop = begun + found.start[places + 1], begun + found.end[places + 1]
+    codes, at = found.codes.copy(), start
+    for one, two in ((other, stop), (end, other), (start, end)):  # next word, gap, word
+        codes[ranges(at, at + two - one)] = found.codes[ranges(one, two)]
+        at = at + two - one
+    made = text_of(codes)
+    return Edited(cut(made, found.lengths), _logs(found, row, start, stop, made))
+
+
+def _logs(found: Words, row: Array, start: Array, end: Array, made: str) -> list[Sequence[Edit]]:
+    """A list of edits for each text; they put what is in `made`, or nothing, in these places."""
+    spans = start.tolist(), end.tolist()
+    before = [found.joined[one:two] for one, two in zip(*spans, strict=True)]
+    after = [made[one:two] for one, two in zip(*spans, strict=True)] if made else repeat("")
+    columns = (start - found.offsets[row]).tolist(), before, after
+    edits = list(map(new_edit, repeat(Edit), zip(*columns, strict=False)))
+    firsts = np.searchsorted(row, np.arange(len(found.lengths) + 1)).tolist()
+    return [edits[one:two] for one, two in pairwise(firsts)]
 
 
 @dataclass(frozen=True)
-class StopwordDropout(Perturbation):
+class StopwordDropout(_AtOnce):
     """Leave out stop words, drawn at random (Niu & Bansal, 2018, sec. 3.1).
 
     The last word that is left always stays, so that no utterance becomes empty.
@@ -167,43 +190,48 @@ class StopwordDropout(Perturbation):
         if self.most is not None and self.most < 1:
             raise BadInput(f"`most` must be 1 or more, or None for all, but got {self.most}.")
 
-    def edits(self, text: str, rng: Random) -> Sequence[Edit]:
-        return self.edits_of([text], [rng.getrandbits(64)])[0]
-
-    def edits_of(self, texts: Sequence[str], seeds: Sequence[int]) -> list[Sequence[Edit]]:
+    def edited(self, texts: Sequence[str], seeds: Sequence[int]) -> Edited:
         found = words_of(texts)
         if not len(found.row):
-            return [[] for _ in texts]
-        drop = _droppable(self.lexicon, self.keep).among(texts, found)
+            return Edited(list(texts), [[] for _ in texts])
+        drop = _droppable(self.lexicon, self.keep).among(found)
         stops = np.bincount(found.row, drop)[found.row]
         most = stops - (stops == np.bincount(found.row)[found.row])  # something has to be left
         most = most if self.most is None else np.minimum(most, self.most)
         places = _first_of_group(drop, _priorities(found.row, seeds), found.row, most)
-        return _deletions(texts, found, places)
+        return _shortened(found, places)
 
 
 class _Droppable(NamedTuple):
-    """Stop words, and by first letter, last letter and length whether there is one such."""
+    """Stop words, those of up to eight letters as numbers, and which shapes there are of them.
+
+    A shape is first letter, last letter and length.
+    """
 
     words: frozenset[str]
+    keys: Array
     shapes: Array
 
-    def among(self, texts: Sequence[str], found: Words) -> Array:
+    def among(self, found: Words) -> Array:
         """Which words are among them."""
         begun = found.offsets[found.row]
-        first, last = found.codes[begun + found.start], found.codes[begun + found.end - 1]
-        length = np.minimum(found.end - found.start, _LONGEST)
-        at = np.flatnonzero(self.shapes[_letter(first), _letter(last), length])
-        columns = (each[at].tolist() for each in (found.row, found.start, found.end))
-        are = [self._has(texts[row], start, end) for row, start, end in zip(*columns, strict=True)]
+        start, end = begun + found.start, begun + found.end
+        first, last = _letter(found.codes[start]), _letter(found.codes[end - 1])
+        at = np.flatnonzero(self.shapes[first, last, np.minimum(end - start, _LONGEST)])
+        start, end = start[at], end[at]
+        keys, plain = _keys(found.codes, start, end)
+        are = self.keys[np.searchsorted(self.keys[:-1], keys)] == keys
+        strange = np.flatnonzero(~plain)
+        bounds = zip(start[strange].tolist(), end[strange].tolist(), strict=True)
+        are[strange] = [self._has(found.joined[one:two].lower()) for one, two in bounds]
+        name = (found.codes[start] == ord("A")) & (end - start == 1)  # as in `A: thanks`
+        last = found.end[at] == found.lengths[found.row[at]]
+        are &= ~name | (_is_blank(found.codes[end]) & ~last)
         among = np.zeros(len(found.row), bool)
         among[at] = are
         return among
 
-    def _has(self, text: str, start: int, end: int) -> bool:
-        word = text[start:end].lower()
-        if word == "a":  # `A` may be somebody's name, as in `A: thanks`
-            return word in self.words and (text[start] == "a" or text[end : end + 1].isspace())
+    def _has(self, word: str) -> bool:
         return word in self.words or (not word.isalpha() and spelt(word) in self.words)
 
 
@@ -212,7 +240,15 @@ _LONGEST, _OTHER = 15, 127
 
 def _letter(codes: Array) -> Array:
     """Characters in small letters; all beyond ASCII are one."""
-    return np.where((codes >= 65) & (codes <= 90), codes | 32, np.minimum(codes, _OTHER))
+    return small(np.minimum(codes, _OTHER))
+
+
+def _keys(codes: Array, start: Array, end: Array) -> tuple[Array, Array]:
+    """Words of up to eight letters as numbers, and whether a word is such."""
+    places = start[:, None] + np.arange(8)  # what is behind the last text is padding
+    letters = np.where(places < end[:, None], _letter(codes[places]), 0).astype(np.uint8)
+    plain = ((letters == 0) | ((letters >= ord("a")) & (letters <= ord("z")))).all(1)
+    return letters.view(np.uint64)[:, 0], plain & (end - start <= 8)
 
 
 @lru_cache
@@ -223,32 +259,33 @@ def _droppable(lexicon: str | None, keep: bool) -> _Droppable:
         for blanks in range(3 if "'" in word else 1):  # `it's`, `it ' s`
             ends = (min(ord(word[0]), _OTHER), min(ord(word[-1]), _OTHER))
             shapes[(*ends, min(len(word) + blanks, _LONGEST))] = True
-    return _Droppable(words, shapes)
+    short = (word.encode() for word in words if word.isascii() and len(word) <= 8)
+    keys = np.frombuffer(b"".join(word.ljust(8, b"\0") for word in short), np.uint64)
+    return _Droppable(words, np.append(np.sort(keys), np.uint64(2**64 - 1)), shapes)
 
 
-def _deletions(texts: Sequence[str], found: Words, places: Array) -> list[Sequence[Edit]]:
-    """Edits that take words out, each with a blank beside it, the one before it where it can."""
-    row, start, end = found.row[places], found.start[places], found.end[places]
-    before = (start > 0) & _is_blank(found, row, start - 1)
-    after = _is_blank(found, row, end)  # a new line stands between two texts
-    after &= end < np.append(np.diff(found.offsets) - 1, len(found.codes) - found.offsets[-1])[row]
+def _shortened(found: Words, places: Array) -> Edited:
+    """The texts without these words and a blank beside each, the one before it where it can be."""
+    row, begun = found.row[places], found.offsets[found.row[places]]
+    start, end = begun + found.start[places], begun + found.end[places]
+    before = (found.start[places] > 0) & _is_blank(found.codes[start - 1])
+    after = (found.end[places] < found.lengths[row]) & _is_blank(found.codes[end])
     touches = np.append(False, (row[1:] == row[:-1]) & (end[:-1] + 1 == start[1:]))
     right, settled = np.zeros(len(row), bool), False
     while not settled:  # who takes the blank after it leaves none before the next
         left = before & ~(touches & np.append(False, right[:-1]))
         settled = bool((right == (~left & after)).all())
         right = ~left & after
-    logs: list[list[Edit]] = [[] for _ in texts]
-    for at, one, two in zip(
-        row.tolist(), (start - left).tolist(), (end + right).tolist(), strict=True
-    ):
-        logs[at].append(new_edit(Edit, (one, texts[at][one:two], "")))
-    return logs
+    start, end = start - left, end + right
+    kept = np.ones(len(found.codes), bool)
+    kept[ranges(start, end)] = False
+    shorter = np.bincount(row, end - start, len(found.lengths)).astype(np.int64)
+    made = cut(text_of(found.codes[kept]), found.lengths - shorter)
+    return Edited(made, _logs(found, row, start, end, ""))
 
 
-def _is_blank(found: Words, row: Array, place: Array) -> Array:
-    at = np.minimum(found.offsets[row] + place, len(found.codes) - 1)
-    return np.isin(found.codes[at], _BLANKS)
+def _is_blank(codes: Array) -> Array:
+    return np.take(_BLANKS, codes, mode="clip")
 
 
-_BLANKS = [code for code in range(0x3001) if chr(code).isspace()]
+_BLANKS = np.array([chr(code).isspace() for code in range(0x3002)])

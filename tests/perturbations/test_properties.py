@@ -77,6 +77,24 @@ def test_a_text_is_edited_alike_alone_and_among_others(name, make):
     assert [list(each) for each in together] == [list(each) for each in alone]
 
 
+@pytest.mark.parametrize("preset", ["paper", "released"])
+@pytest.mark.parametrize("name", available())
+def test_what_is_made_is_what_the_logs_tell(name, preset, make):
+    strategy = make(name, preset)
+
+    @settings(max_examples=30, suppress_health_check=list(HealthCheck), deadline=None)
+    @given(st.lists(st.one_of(TEXTS, st.sampled_from(ODD)), max_size=6))
+    @example(["a \n the\n", "", "tea \ud800 of milk", "the end of the day", "\n"])
+    def run(texts):
+        seeds = [text_hash([text.encode("utf-8", "replace").decode()]) for text in texts]
+        made = strategy.edited(texts, seeds)
+        assert made.logs == strategy.edits_of(texts, seeds)
+        told = [replay(text, log) for text, log in zip(texts, made.logs, strict=True)]
+        assert made.texts == told
+
+    run()
+
+
 @pytest.mark.parametrize("name", available())
 def test_ten_thousand_words_are_no_trouble(name, make):
     text = "I think that 7 big dogs in Paris don't like the old tea , do they ? " * 625

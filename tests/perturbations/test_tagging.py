@@ -9,8 +9,13 @@ from hypothesis import strategies as st
 from dialeval.dialogues.sources import BadInput
 from dialeval.perturbations import tagging
 from dialeval.perturbations.light_tagger import light_tags
-from dialeval.perturbations.tagging import spacy_tags, tagged, tagger, tags
-from dialeval.perturbations.word_classes import normal, split_contraction
+from dialeval.perturbations.tagging import spacy_tags, tagged, tagged_sentences, tagger, tags
+from dialeval.perturbations.word_classes import (
+    SENTENCE_ENDS,
+    normal,
+    possible_tags,
+    split_contraction,
+)
 
 # Sixty sentences of everyday talk, tagged by hand; a contraction has the tag of its first part.
 GOLD = """
@@ -230,3 +235,25 @@ def test_light_tagger_steps_in_without_a_pipeline(monkeypatch):
 def test_unknown_tagger_lists_the_choices():
     with pytest.raises(BadInput, match="Choose one of auto, light, spacy"):
         tagger("brill")
+
+
+@given(st.lists(st.sampled_from([
+    "to", "go", "went", "work", "please", "do", "have", "I", "like", "that", "there", "her",
+    "open", "right", "Mary", "'s", "don't", "dogs", "./run", "...", ".", "!", "?", ",",
+])).map(" ".join))  # fmt: skip
+def test_sentences_are_tagged_alone_as_in_their_text(text):
+    parts = tagged_sentences(text, "light", lambda word: True)
+    assert tuple(word for part in parts for word in part) == tagged(text, "light")
+
+
+def test_only_sentences_with_wanted_words_are_tagged():
+    text = "I like tea. You hate it! Why?"
+    parts = list(tagged_sentences(text, "light", {"hate", "why"}.__contains__))
+    assert [[word.text for word in part] for part in parts] == [
+        ["You", "hate", "it", "!"],
+        ["Why", "?"],
+    ]
+
+
+def test_ends_of_sentences_are_tagged_as_such():
+    assert {possible_tags(mark) for mark in SENTENCE_ENDS} == {(".",)}

@@ -4,6 +4,14 @@ from hypothesis import strategies as st
 
 from dialeval.perturbations.tokens import tokens, words
 
+ASCII = st.lists(
+    st.one_of(
+        st.characters(max_codepoint=127),
+        st.sampled_from(["don", "n't", " ' ", "t", "ll", "10", "st", "www.", "c++.h", "--x", "()"]),
+    ),
+    max_size=12,
+).map("".join)
+
 
 @pytest.mark.parametrize(
     ("text", "expected"),
@@ -64,3 +72,8 @@ def test_tokens_stand_where_they_say_and_leave_only_blanks_out(text):
 def test_hostile_text_is_cut_as_fast_as_other_text(piece):
     text = piece * 30_000  # a rule that looks ahead again and again would take minutes here
     assert "".join(token.text for token in tokens(text)) == text
+
+
+@given(ASCII)
+def test_a_letter_beyond_ascii_changes_nothing_before_it(text):
+    assert tokens(text) == tokens(f"{text} \u2014")[:-1]

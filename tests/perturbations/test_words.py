@@ -112,6 +112,7 @@ def test_one_swap_for_less_than_two_words_is_refused():
         ("Where is the file?", "Where file?"),
         ("the of", None),
         ("A: use the desktop", "A: use desktop"),
+        ("A dog or plan A", "dog plan A"),
         ("tea  the\tmilk", "tea \tmilk"),
         ("(the end)", "(end)"),
     ],
