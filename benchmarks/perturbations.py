@@ -2,22 +2,25 @@
 
 All ways edit the same utterances of the embedded corpus, given as one list, from text to text, the
 best of several rounds. Ours also give the log of their edits; nlpaug is timed without its own, and
-with it (`include_detail`) where it has one. nlpaug comes with the `bench` extra. TextAttack clashes
-with our dependencies: give it an environment of its own (`pip install torch textattack==0.3.11
-nlpaug==1.1.11 'flair>=0.13' 'transformers<5' 'gensim>=4.3'`) and name its Python in
-`DIALEVAL_TEXTATTACK_PYTHON`; what nlpaug can do there counts too. Synonyms and antonyms need
-NLTK's WordNet and tagger (`NLTK_DATA`), swap and deletion its stop words. A way that cannot run is
-left out by name.
+with it (`include_detail`) where it has one. It deletes our stop words alone by skipping all others
+(`stopwords_regex`), and is timed at deleting any word, too, which asks less of it. nlpaug comes
+with the `bench` extra. TextAttack clashes with our dependencies: give it an environment of its own
+(`pip install torch textattack==0.3.11 nlpaug==1.1.11 'flair>=0.13' 'transformers<5' 'gensim>=4.3'`)
+and name its Python in `DIALEVAL_TEXTATTACK_PYTHON`; what nlpaug can do there counts too. Synonyms
+and antonyms need NLTK's WordNet and tagger (`NLTK_DATA`), swap and deletion its stop words. A way
+that cannot run is left out by name.
 """
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 PYTHON = "DIALEVAL_TEXTATTACK_PYTHON"
 OURS = {
@@ -26,6 +29,7 @@ OURS = {
     "synonym": "data-paraphrase",
     "antonym": "antonym",
 }
+_SHARE = 0.25  # of the words, as in the paper's swaps
 Way = Callable[[list[str]], object]
 Speeds = dict[str, dict[str, float | str]]
 """Utterances a second, or why there are none, by way and strategy."""
@@ -36,9 +40,12 @@ def main(utterances: int = 8_000, of_peers: int = 200, rounds: int = 3) -> dict[
     from rich.console import Console
     from rich.table import Table
 
-    texts = _utterances(utterances)
+    from dialeval.perturbations.lexicon import keep_words, stop_words
+
+    texts, stops = _utterances(utterances), sorted(stop_words() - keep_words())
     ours = {name: _speed(way, texts, rounds) for name, way in _our_ways().items()}
-    found = {**_peers(texts[:of_peers]), **_elsewhere(texts[:of_peers])}
+    asked = {"texts": texts[:of_peers], "stops": stops}
+    found = {**_peers(**asked), **_elsewhere(asked)}
     table = Table("strategy", "way", "utterances/s", "dialeval is so many times as fast")
     ratios = {}
     for name, speed in ours.items():
@@ -78,27 +85,33 @@ def _speed(way: Way, texts: Sequence[str], rounds: int) -> float:
 
 def _our_ways() -> dict[str, Way]:
     from dialeval.perturbations import perturbation
-    from dialeval.perturbations.apply import seed_of
+    from dialeval.perturbations.apply import seeds_of
+
+    turns = [(f"passage-{at}", 0) for at in range(100_000)]
 
     def way(name: str) -> Way:
         strategy = perturbation(name)
 
         def edited(texts: list[str]) -> object:
-            seeds = [seed_of(0, name, text, 0) for text in texts]
-            return strategy.edited(texts, seeds)
+            return strategy.edited(texts, seeds_of(0, name, turns[: len(texts)]))
 
         return edited
 
     return {kind: way(name) for kind, name in OURS.items()}
 
 
-def _peers(texts: Sequence[str], rounds: int = 2) -> Speeds:
+def _peers(texts: Sequence[str], stops: Sequence[str], rounds: int = 2) -> Speeds:
     """Speeds of what is installed beside the Python that runs this."""
-    makers = {"nlpaug": _nlpaug, "nlpaug with its log": _nlpaug_log, "TextAttack": _textattack}
+    makers = {
+        "nlpaug": _nlpaug,
+        "nlpaug with its log": _nlpaug_log,
+        "nlpaug, any word": _nlpaug_any,
+        "TextAttack": _textattack,
+    }
     found: Speeds = {}
     for peer, make in makers.items():
         try:
-            ways = make()
+            ways = make(stops)
         except ImportError as error:
             missing = f"{error.name or error} is not installed (extra `bench`, or {PYTHON})"
             found[peer] = dict.fromkeys(OURS, missing)
@@ -117,37 +130,52 @@ def _tried(way: Callable[[], Way], texts: Sequence[str], rounds: int) -> float |
         return f"{type(error).__name__}: {error}"[:80]
 
 
-def _nlpaug() -> Mapping[str, Callable[[], Way]]:
+def _nlpaug(stops: Sequence[str]) -> Mapping[str, Callable[[], Way]]:
     import nlpaug.augmenter.word as naw
 
-    share = {"aug_p": 0.25}
     return {
-        "swap": lambda: naw.RandomWordAug(action="swap", **share).augment,
-        "stop-word delete": lambda: naw.RandomWordAug(action="delete", **share).augment,
+        "swap": lambda: naw.RandomWordAug(action="swap", aug_p=_SHARE).augment,
+        "stop-word delete": lambda: _deletion(stops).augment,
         "synonym": lambda: naw.SynonymAug(aug_src="wordnet").augment,
         "antonym": lambda: naw.AntonymAug().augment,
     }
 
 
-def _nlpaug_log() -> Mapping[str, Callable[[], Way]]:
+def _deletion(stops: Sequence[str]) -> Any:
+    """nlpaug's random deletion of stop words alone: it matches words with blanks around, too."""
     import nlpaug.augmenter.word as naw
 
-    def way(action: str) -> Way:
-        found = naw.RandomWordAug(action=action, aug_p=0.25)
+    others = rf"^(?! ?(?:{'|'.join(map(re.escape, stops))}) ?$)"
+    return naw.RandomWordAug(action="delete", aug_p=_SHARE, stopwords_regex=others)
+
+
+def _nlpaug_log(stops: Sequence[str]) -> Mapping[str, Callable[[], Way]]:
+    import nlpaug.augmenter.word as naw
+
+    def way(found: Any) -> Way:
         found.include_detail = True
         return found.augment
 
-    return {"swap": lambda: way("swap"), "stop-word delete": lambda: way("delete")}
+    return {
+        "swap": lambda: way(naw.RandomWordAug(action="swap", aug_p=_SHARE)),
+        "stop-word delete": lambda: way(_deletion(stops)),
+    }
 
 
-def _textattack() -> Mapping[str, Callable[[], Way]]:
+def _nlpaug_any(stops: Sequence[str]) -> Mapping[str, Callable[[], Way]]:
+    import nlpaug.augmenter.word as naw
+
+    return {"stop-word delete": lambda: naw.RandomWordAug(action="delete", aug_p=_SHARE).augment}
+
+
+def _textattack(stops: Sequence[str]) -> Mapping[str, Callable[[], Way]]:
     from textattack.augmentation.recipes import (
         DeletionAugmenter,
         SwapAugmenter,
         WordNetAugmenter,
     )
 
-    share = {"pct_words_to_swap": 0.25, "transformations_per_example": 1}
+    share = {"pct_words_to_swap": _SHARE, "transformations_per_example": 1}
     return {
         "swap": lambda: SwapAugmenter(**share).augment_many,
         "stop-word delete": lambda: DeletionAugmenter(**share).augment_many,
@@ -155,14 +183,14 @@ def _textattack() -> Mapping[str, Callable[[], Way]]:
     }
 
 
-def _elsewhere(texts: Sequence[str]) -> Speeds:
+def _elsewhere(what: Mapping[str, Sequence[str]]) -> Speeds:
     """Speeds in the environment that was named for TextAttack, timed inside it."""
     python = os.environ.get(PYTHON)
     if not python:
         return {}
     with tempfile.TemporaryDirectory() as folder:
         asked, told = Path(folder) / "texts.json", Path(folder) / "speeds.json"
-        asked.write_text(json.dumps(list(texts)), encoding="utf-8")
+        asked.write_text(json.dumps(what), encoding="utf-8")
         subprocess.run([python, __file__, "--peers", str(asked), str(told)], check=True)
         found = json.loads(told.read_text(encoding="utf-8"))
     return {
@@ -174,7 +202,7 @@ def _elsewhere(texts: Sequence[str]) -> Speeds:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--peers"]:
-        speeds = _peers(json.loads(Path(sys.argv[2]).read_text(encoding="utf-8")))
+        speeds = _peers(**json.loads(Path(sys.argv[2]).read_text(encoding="utf-8")))
         Path(sys.argv[3]).write_text(json.dumps(speeds), encoding="utf-8")
     else:
         main()

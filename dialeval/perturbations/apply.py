@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import count
@@ -112,10 +112,17 @@ def edit_log(passage: Passage) -> list[list[Edit]]:
     return [[Edit(*each) for each in turn] for turn in found.get("edits", ())]
 
 
-def seed_of(seed: int, name: str, id: str, turn: int) -> int:
-    """The seed of one turn of one passage, the same on every machine."""
-    key = f"{seed}\x1f{name}\x1f{id}\x1f{turn}".encode("utf-8", "surrogatepass")
-    return int.from_bytes(blake2b(key, digest_size=8).digest(), "big")
+def seeds_of(seed: int, name: str, turns: Iterable[tuple[str, int]]) -> list[int]:
+    """A seed of 64 bits for each turn of a passage, the same on every machine.
+
+    Args:
+        turns (`Iterable[tuple[str, int]]`):
+            The passage's id and the turn's number.
+    """
+    begin = f"{seed}\x1f{name}\x1f"
+    keys = (f"{begin}{id}\x1f{turn}".encode("utf-8", "surrogatepass") for id, turn in turns)
+    digests = b"".join([blake2b(key, digest_size=8).digest() for key in keys])
+    return np.frombuffer(digests, ">u8").tolist()
 
 
 @dataclass(frozen=True)
@@ -164,7 +171,7 @@ class _Work:
         """Edit the contexts in place, in one call of the strategy; gives the edits of each turn."""
         asked = [(row, turn) for row, places in enumerate(wanted) for turn in places or ()]
         texts = [contexts[row][turn] for row, turn in asked]
-        seeds = [seed_of(self.seed, self.strategy.name, ids[row], turn) for row, turn in asked]
+        seeds = seeds_of(self.seed, self.strategy.name, ((ids[row], turn) for row, turn in asked))
         logs: list[list[Sequence[Edit]]] = [[() for _ in texts] for texts in contexts]
         made = self.strategy.edited(texts, seeds)
         for (row, turn), text, edits in zip(asked, made.texts, made.logs, strict=True):

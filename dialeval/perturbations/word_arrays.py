@@ -143,7 +143,7 @@ _JOINTS = [ord(each) for each in "'’-"]
 
 def _clitic(codes: Array, solid: Array, at: Array) -> Array:
     """How long the clitic at each place is; 0 for none."""
-    one, two = small(codes[at]), small(codes[at + 1])
+    one, two = _small(codes[at]), _small(codes[at + 1])
     single = np.isin(one, [ord(each) for each in "stdm"]) & ~solid[at + 1]
     double = np.isin(one, [ord("r"), ord("v")]) & (two == ord("e"))
     double |= (one == ord("l")) & (two == ord("l"))
@@ -154,7 +154,7 @@ def _clitic(codes: Array, solid: Array, at: Array) -> Array:
     return np.where(single, 1, np.where(double, 2, np.where(clock, 5, 0)))
 
 
-def small(codes: Array) -> Array:
+def _small(codes: Array) -> Array:
     """Characters in small letters; those beyond ASCII as they are."""
     return np.where((codes >= 65) & (codes <= 90), codes | 32, codes)
 
@@ -214,11 +214,11 @@ def _spans(inside: Array, kinds: Array, offsets: Array, lengths: Array) -> Spans
 def _read(texts: Sequence[str], rows: Sequence[int]) -> Spans:
     """The words of some texts as `tokens` finds them."""
     words = [
-        (row, token.start, token.end, at > 0 and found[at - 1].is_word, at in (0, len(found) - 1))
+        (row, start, end, at > 0 and found[at - 1].is_word, at in (0, len(found) - 1))
         for row in rows
         for found in [tokens(texts[row])]
-        for at, token in enumerate(found)
-        if token.is_word
+        for at, (_, start, end, shape) in enumerate(found)
+        if shape == "word"
     ]
     columns = np.array(words, np.int64).reshape(-1, 5).T
     return (*columns[:3], *columns[3:].astype(bool))

@@ -14,7 +14,7 @@ from dialeval.dialogues.sources import BadInput
 from dialeval.perturbations.base import Edit, Edited, Perturbation, new_edit
 from dialeval.perturbations.lexicon import keep_words, stop_words
 from dialeval.perturbations.tokens import spelt
-from dialeval.perturbations.word_arrays import Array, Words, cut, ranges, small, text_of, words_of
+from dialeval.perturbations.word_arrays import Array, Words, cut, ranges, text_of, words_of
 
 
 class _AtOnce(Perturbation):
@@ -66,11 +66,11 @@ class RandomSwap(_AtOnce):
         if not len(found.row):
             return Edited(list(texts), [[] for _ in texts])
         free = ~found.edge if self.by_gap else np.ones(len(found.row), bool)
-        runs = np.cumsum(~(found.follows & free & np.append(False, free[:-1])))
-        groups = runs if self.by_gap else found.row
-        most = np.bincount(groups, free)[groups] // self.words_per_swap
-        pairs = np.append(found.follows[1:] & free[1:] & free[:-1], False)
-        pairs &= (most > 0) & ~_repeated(found)
+        linked = found.follows & free
+        linked[1:] &= free[:-1]
+        groups = np.cumsum(~linked) if self.by_gap else found.row
+        most = np.bincount(groups[free], minlength=groups[-1] + 1) // self.words_per_swap
+        pairs = np.append(linked[1:], False) & ~_repeated(found)
         order = _priorities(found.row, seeds)
         places = _first_of_group(_apart(pairs, order), order, groups, most)
         return _swapped(found, places)
@@ -128,10 +128,11 @@ def _first_of_group(taken: Array, order: Array, groups: Array, most: Array) -> A
     """Places of what was taken, at most so many of a group, in order."""
     places = np.flatnonzero(taken)
     keys = (groups[places].astype(np.uint64) << _40) | (order[places] >> _24)
-    ranked = places[np.argsort(keys)]  # one key is sorted four times as fast as two
+    ranked = places[np.argsort(keys, kind="stable")]  # fast, because groups are in order
     of = groups[ranked]
-    number = np.arange(len(of)) - np.searchsorted(of, of)
-    return np.sort(ranked[number < most[ranked]])
+    counts = np.bincount(of)
+    number = np.arange(len(of)) - (counts.cumsum() - counts)[of]
+    return np.sort(ranked[number < most[of]], kind="stable")
 
 
 def _swapped(found: Words, places: Array) -> Edited:
@@ -195,8 +196,10 @@ class StopwordDropout(_AtOnce):
         if not len(found.row):
             return Edited(list(texts), [[] for _ in texts])
         drop = _droppable(self.lexicon, self.keep).among(found)
-        stops = np.bincount(found.row, drop)[found.row]
-        most = stops - (stops == np.bincount(found.row)[found.row])  # something has to be left
+        stops, words = (
+            np.bincount(rows, minlength=len(texts)) for rows in (found.row[drop], found.row)
+        )
+        most = stops - (stops == words)  # something has to be left
         most = most if self.most is None else np.minimum(most, self.most)
         places = _first_of_group(drop, _priorities(found.row, seeds), found.row, most)
         return _shortened(found, places)
@@ -216,10 +219,11 @@ class _Droppable(NamedTuple):
         """Which words are among them."""
         begun = found.offsets[found.row]
         start, end = begun + found.start, begun + found.end
-        first, last = _letter(found.codes[start]), _letter(found.codes[end - 1])
-        at = np.flatnonzero(self.shapes[first, last, np.minimum(end - start, _LONGEST)])
+        letters = np.take(_LETTERS, found.codes, mode="clip")
+        shapes = letters[start], letters[end - 1], np.minimum(end - start, _LONGEST)
+        at = np.flatnonzero(self.shapes[shapes])
         start, end = start[at], end[at]
-        keys, plain = _keys(found.codes, start, end)
+        keys, plain = _keys(letters, start, end)
         are = self.keys[np.searchsorted(self.keys[:-1], keys)] == keys
         strange = np.flatnonzero(~plain)
         bounds = zip(start[strange].tolist(), end[strange].tolist(), strict=True)
@@ -236,19 +240,18 @@ class _Droppable(NamedTuple):
 
 
 _LONGEST, _OTHER = 15, 127
+# Characters in small letters; all beyond ASCII are one.
+_LETTERS = np.array([ord(chr(code).lower()) for code in range(_OTHER + 1)], np.uint8)
+_FIRST_OF = np.array([2 ** (8 * length) - 1 for length in range(9)], "<u8")  # so many letters
 
 
-def _letter(codes: Array) -> Array:
-    """Characters in small letters; all beyond ASCII are one."""
-    return small(np.minimum(codes, _OTHER))
-
-
-def _keys(codes: Array, start: Array, end: Array) -> tuple[Array, Array]:
+def _keys(letters: Array, start: Array, end: Array) -> tuple[Array, Array]:
     """Words of up to eight letters as numbers, and whether a word is such."""
-    places = start[:, None] + np.arange(8)  # what is behind the last text is padding
-    letters = np.where(places < end[:, None], _letter(codes[places]), 0).astype(np.uint8)
-    plain = ((letters == 0) | ((letters >= ord("a")) & (letters <= ord("z")))).all(1)
-    return letters.view(np.uint64)[:, 0], plain & (end - start <= 8)
+    eights = np.ndarray(len(letters) - 7, "<u8", letters.data, strides=(1,))  # from every place
+    keys = eights[start] & _FIRST_OF[np.minimum(end - start, 8)]
+    each = keys.view(np.uint8).reshape(-1, 8)
+    plain = ((each == 0) | ((each >= ord("a")) & (each <= ord("z")))).all(1)
+    return keys, plain & (end - start <= 8)
 
 
 @lru_cache
@@ -260,7 +263,7 @@ def _droppable(lexicon: str | None, keep: bool) -> _Droppable:
             ends = (min(ord(word[0]), _OTHER), min(ord(word[-1]), _OTHER))
             shapes[(*ends, min(len(word) + blanks, _LONGEST))] = True
     short = (word.encode() for word in words if word.isascii() and len(word) <= 8)
-    keys = np.frombuffer(b"".join(word.ljust(8, b"\0") for word in short), np.uint64)
+    keys = np.frombuffer(b"".join(word.ljust(8, b"\0") for word in short), "<u8")
     return _Droppable(words, np.append(np.sort(keys), np.uint64(2**64 - 1)), shapes)
 
 

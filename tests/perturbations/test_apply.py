@@ -1,10 +1,12 @@
 import logging
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 
 import pytest
 
 from dialeval.dialogues import BadInput, Passage, Turn, iterate, read, to_passages, write_passages
 from dialeval.perturbations import Edit, Perturbation, edit_log, perturb, replay
+from dialeval.perturbations.apply import seeds_of
 from dialeval.perturbations.words import RandomSwap, StopwordDropout
 
 
@@ -129,3 +131,11 @@ def test_columns_beside_ours_stay_and_the_log_survives_a_file(tmp_path):
 def test_unknown_settings_say_which_there_are(options, message):
     with pytest.raises(BadInput, match=message):
         perturb(to_passages(talk(1)), RandomSwap(), **options)
+
+
+def test_the_seed_of_a_turn_is_a_hash_of_where_it_stands():
+    digest = blake2b(b"7\x1frandom-swap\x1fa\x1f2", digest_size=8).digest()
+    found = seeds_of(7, "random-swap", [("a", 2), ("a", 1), ("b", 2), ("\ud800", 2)])
+    assert found[0] == int.from_bytes(digest, "big")
+    assert len(set(found)) == 4
+    assert seeds_of(7, "random-swap", []) == []
