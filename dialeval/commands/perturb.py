@@ -42,7 +42,7 @@ def perturb(
     ] = None,
     floor: Annotated[
         float, typer.Option(help="Least likeness of a generated paraphrase; 0 takes them all.")
-    ] = 0.7,
+    ] = 0.9,
     output: Annotated[
         Path,
         typer.Option("--output", "-o", help="File to write; several get their strategy's name."),

@@ -10,6 +10,7 @@ from dialeval.dialogues.sources import BadInput
 from dialeval.dialogues.types import Passage, Turn
 from dialeval.perturbations.base import Edit, Perturbation
 from dialeval.perturbations.differences import differences
+from dialeval.perturbations.fidelity import has_form, has_sense, is_same, repeats, unwrapped
 
 Paraphraser = Callable[[Sequence[str]], Sequence[str]]
 """Puts texts into other words, one for each."""
@@ -29,8 +30,9 @@ class GenerativeParaphrase(Perturbation):
     """Let a model say an utterance in other words (Niu & Bansal, 2018, sec. 3.1).
 
     The paper's is a pointer-generator trained on ParaNMT-5M; any sequence-to-sequence or chat model
-    will do. `counts` says how many paraphrases were `made`, `same` as before, `empty`, of another
-    `form`, or too `different`: then the original stays.
+    will do. What it says about its paraphrase (`Here it is:`, quotes) is taken off. `counts` says
+    how many paraphrases were `made`, `same` as before but for marks and capitals, `empty`, of
+    another `form` or `sense`, or too `different`: then the original stays.
 
     Args:
         paraphrase (`Callable` or responder):
@@ -38,11 +40,15 @@ class GenerativeParaphrase(Perturbation):
             (`stream`), to which each text is the whole context.
         similarity (`Callable`, *optional*):
             Gives the likeness of two lists of texts, such as a sentence encoder's cosine.
-        floor (`float`, *optional*, defaults to 0.7):
-            Paraphrases less alike than this are not used; needs `similarity`.
+        floor (`float`, *optional*, defaults to 0.9):
+            Paraphrases less alike than this are not used; needs `similarity`. It is high because a
+            false paraphrase counts against the system that follows it; a good model needs less.
         keep_form (`bool`, *optional*, defaults to `True`):
-            Use no paraphrase that turns a question into a statement or the other way round, or
-            that is much longer: small models like to answer, or to go on.
+            Use no paraphrase that turns a question into a statement or the other way round, is cut
+            short, much longer or says a thing twice: small models like to answer, or to go on.
+        keep_sense (`bool`, *optional*, defaults to `True`):
+            Use no paraphrase in which English words tell of other persons, numbers or names, or
+            that has a negation more or less.
 
     Example:
         >>> GenerativeParaphrase(lambda texts: ["What's your age?" for _ in texts])("How old?")
@@ -55,8 +61,9 @@ class GenerativeParaphrase(Perturbation):
 
     paraphrase: Any
     similarity: Similarity | None = None
-    floor: float = 0.7
+    floor: float = 0.9
     keep_form: bool = True
+    keep_sense: bool = True
     counts: Counter = field(default_factory=Counter, init=False, repr=False, compare=False)
 
     def __post_init__(self):
@@ -72,8 +79,9 @@ class GenerativeParaphrase(Perturbation):
         likeness = f", similarity={_told(self.similarity)}, floor={self.floor}"
         told = _told(self.paraphrase)
         form = "" if self.keep_form else ", keep_form=False"
+        sense = "" if self.keep_sense else ", keep_sense=False"
         likeness = likeness if self.similarity else ""
-        return f"GenerativeParaphrase(paraphrase={told}{likeness}{form})"
+        return f"GenerativeParaphrase(paraphrase={told}{likeness}{form}{sense})"
 
     def edits(self, text: str, rng: Random) -> Sequence[Edit]:
         return self.edits_of([text], [0])[0]
@@ -87,10 +95,10 @@ class GenerativeParaphrase(Perturbation):
         if not texts:
             return []
         ask = self.paraphrase if callable(self.paraphrase) else _asking(self.paraphrase)
-        found = [text.strip() for text in ask(texts)]
+        found = list(ask(texts))
         if len(found) != len(texts):
             raise BadInput(f"expected {len(texts)} paraphrases, found {len(found)}.")
-        return found
+        return [unwrapped(other.strip(), text) for other, text in zip(found, texts, strict=True)]
 
     def _kept(self, texts: Sequence[str], new: Sequence[str]) -> list[str]:
         """The paraphrases, or the texts themselves where a paraphrase is of no use."""
@@ -99,30 +107,21 @@ class GenerativeParaphrase(Perturbation):
         kept = []
         for text, other, likeness in zip(texts, new, alike, strict=True):
             near = float(likeness) >= self.floor or not self.similarity
-            fate = _fate(text, other, near, self.keep_form)
+            fate = self._fate(text, other, near)
             self.counts[fate] += 1
             kept.append(other if fate == "made" else text)
         return kept
 
-
-def _fate(text: str, other: str, alike: bool, keep_form: bool) -> str:
-    if not other:
-        return "empty"
-    if "".join(other.split()) == "".join(text.split()):
-        return "same"
-    if keep_form and not _same_form(text, other):
-        return "form"
-    return "made" if alike else "different"
-
-
-def _same_form(text: str, other: str) -> bool:
-    """Whether both ask or neither does, and the second is at most half as long again."""
-    asks = [any(mark in each for mark in _QUESTION_MARKS) for each in (text, other)]
-    return asks[0] == asks[1] and len(other) <= 1.5 * len(text) + _FREE
-
-
-_QUESTION_MARKS = "?？؟"
-_FREE = 12  # characters that even a short text may gain
+    def _fate(self, text: str, other: str, alike: bool) -> str:
+        if not other:
+            return "empty"
+        if is_same(text, other):
+            return "same"
+        if self.keep_form and (not has_form(text, other) or repeats(text, other)):
+            return "form"
+        if self.keep_sense and not has_sense(text, other):
+            return "sense"
+        return "made" if alike else "different"
 
 
 def _asking(responder: Any) -> Paraphraser:

@@ -3,6 +3,7 @@ import pytest
 from dialeval.dialogues import BadInput, Passage, Turn, iterate, to_passages
 from dialeval.perturbations import edit_log, perturb
 from dialeval.perturbations.differences import differences
+from dialeval.perturbations.fidelity import is_same, unwrapped
 from dialeval.perturbations.generative import GenerativeParaphrase
 
 ANSWERS = {"How old are you?": "What is your age?", "hm": "", "yes .": "yes."}
@@ -20,7 +21,7 @@ class Parrot:
     def stream(self, passages):
         for place in reversed(range(len(passages))):
             said = passages[place].context[-1].text
-            yield place, passages[place].with_response(said.upper(), "parrot")
+            yield place, passages[place].with_response(f"{said} then", "parrot")
 
 
 def test_a_function_gives_the_words_and_the_log_the_difference():
@@ -33,13 +34,13 @@ def test_a_function_gives_the_words_and_the_log_the_difference():
 
 def test_a_responder_is_asked_with_each_text_as_context():
     strategy = GenerativeParaphrase(Parrot())
-    assert strategy("no tea") == "NO TEA"
+    assert strategy("no tea") == "no tea then"
     assert repr(strategy) == "GenerativeParaphrase(paraphrase=parrot|loud)"
 
 
 def test_below_the_floor_the_original_stays_and_is_counted():
     strategy = GenerativeParaphrase(
-        lambda texts: [text + "!" for text in texts], lambda a, b: [0.9, 0.2], floor=0.5
+        lambda texts: [text + " then" for text in texts], lambda a, b: [0.9, 0.2], floor=0.5
     )
     edits = strategy.edits_of(["good tea", "bad tea"], [0, 0])
     assert [bool(each) for each in edits] == [True, False]
@@ -51,14 +52,14 @@ def test_texts_are_put_in_batches_and_each_once():
 
     def remember(texts):
         calls.append(list(texts))
-        return [text.upper() for text in texts]
+        return [f"{text} then" for text in texts]
 
     turns = (Turn("A", "hello"), Turn("B", "tea"))
     passages = to_passages(Passage(turns, "x", id=str(n)) for n in range(3))
     done = perturb(passages, GenerativeParaphrase(remember))
     assert calls == [["hello", "tea"]]
     assert done.edited == 3
-    assert edit_log(next(iterate(done.passages)))[0][0].after == "HELLO"
+    assert edit_log(next(iterate(done.passages)))[0][0].after == " then"
 
 
 def test_what_cannot_paraphrase_is_refused():
@@ -79,7 +80,7 @@ def test_a_long_text_is_replaced_as_a_whole():
     ("text", "other"),
     [
         ("How is your new room ?", "The new room is large ."),
-        ("You bought a car .", "You bought a car ?"),
+        ("You bought a car .", "So you bought a car ?"),
         ("I plan to .", "I plan to , and I will tell you about it as soon as I can ."),
     ],
 )
@@ -87,6 +88,78 @@ def test_answers_and_essays_are_no_paraphrases(text, other):
     strategy = GenerativeParaphrase(lambda texts: [other for _ in texts])
     assert strategy(text) == text
     assert strategy.counts == {"form": 1}
-    free = GenerativeParaphrase(lambda texts: [other for _ in texts], keep_form=False)
+    free = GenerativeParaphrase(
+        lambda texts: [other for _ in texts], keep_form=False, keep_sense=False
+    )
     assert free(text) == other
-    assert repr(free).endswith(", keep_form=False)")
+    assert repr(free).endswith(", keep_form=False, keep_sense=False)")
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("My mother can cook .", "Your mother can cook."),
+        ("Ok , but I'm taking your skateboard .", "You're taking my skateboard."),
+        ("I won't be able to keep it .", "I'll be able to keep it."),
+        ("The rate drops to 3 % .", "The rate drops to 4 %."),
+        ("It takes two or three days .", "It takes two days or more."),
+        ("She saw it in Rome .", "She saw it in Paris."),
+    ],
+)
+def test_other_persons_numbers_names_and_negation_are_no_paraphrases(text, other):
+    strategy = GenerativeParaphrase(lambda texts: [other for _ in texts])
+    assert strategy(text) == text
+    assert strategy.counts == {"sense": 1}
+    assert (
+        GenerativeParaphrase(lambda texts: [other for _ in texts], keep_sense=False)(text) == other
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("I am not well . And you ?", "I'm not feeling well. And you?"),
+        ("You have a total of 21 days off .", "You have 21 days off in all."),
+        ("Well , we moved in yesterday , Ann .", "We moved in yesterday."),
+        ("I want to go to New York .", "New York is where I want to go."),
+    ],
+)
+def test_good_paraphrases_are_made(text, other):
+    strategy = GenerativeParaphrase(lambda texts: [other for _ in texts])
+    assert strategy(text) == other
+    assert strategy.counts == {"made": 1}
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ('The user\'s message is: "Do sit down."', "Do sit down."),
+        ("Sure, here it is:\n\nDo sit down.\n\nI hope this helps!", "Do sit down."),
+        ("“Do sit down.”", "Do sit down."),
+        ("Do sit down.", "Do sit down."),
+        ("Sit down at 10:30.", "Sit down at 10:30."),
+        ("", ""),
+    ],
+)
+def test_what_a_model_says_about_its_paraphrase_is_taken_off(said, expected):
+    assert unwrapped(said, "Please sit down.") == expected
+
+
+def test_marks_and_capitals_alone_are_no_other_words():
+    assert is_same("that sounds like fun .", "That sounds like fun!")
+    assert not is_same("that sounds fun .", "That sounds like fun.")
+    assert not is_same("?", "!") and is_same("? !", "?  !")
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("I would like to see Doctor Jones .", "Doctor Jones."),
+        ("I will tell them .", "I will tell them that I will tell them."),
+        ("They pay a fee .", "They pay a fee, and"),
+    ],
+)
+def test_what_is_cut_short_or_said_twice_is_no_paraphrase(text, other):
+    strategy = GenerativeParaphrase(lambda texts: [other for _ in texts])
+    assert strategy(text) == text
+    assert strategy.counts == {"form": 1}
