@@ -132,17 +132,22 @@ def _fill(
 
 def judge_table(told: Mapping[str, Any]) -> Table:
     """What strategies do to the evaluators themselves."""
-    table = _table("The evaluators themselves: human responses, one side perturbed")
-    for name in ("evaluator", "strategy", "perturbed"):
-        table.add_column(name, overflow="fold")
+    judges = Index(told).judges
+    names = list(dict.fromkeys(one_line(each["evaluator"]) for each in judges))
+    only = f" ({names[0]})" if len(names) == 1 else ""
+    table = _table(f"The evaluators themselves{only}: human responses, one side perturbed")
+    if not only:
+        table.add_column("evaluator", overflow="fold")
+    for name in ("strategy", "side"):
+        table.add_column(name, no_wrap=True)
     for name in ("changed", "score (95 %)", "n"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
-    for each in Index(told).judges:
+    for each in judges:
         details = each.get("details") or {}
         verdict = one_line(details.get("verdict"))
         table.add_row(
-            Text(one_line(each["evaluator"])),
+            *([] if only else [Text(one_line(each["evaluator"]))]),
             Text(one_line(details.get("strategy")), style=_STYLES.get(details.get("kind"), "")),
             one_line(details.get("side")), share(number(each, "decisions_changed")),
             score_words(each), count(number(each, "n")),
