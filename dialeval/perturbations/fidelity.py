@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from dialeval.perturbations.lexicon import stop_words
-from dialeval.perturbations.tokens import Token, word_set, words
+from dialeval.perturbations.tokens import Token, tokens, word_set, words
 from dialeval.perturbations.word_classes import SENTENCE_ENDS, normal, split_contraction
 
 _QUESTION_MARKS = "?？؟"
@@ -13,6 +13,11 @@ _FREE = 12  # characters that even a short text may gain
 _LEAST = 0.6  # of the words that a paraphrase keeps or replaces
 _LABEL = re.compile(r"[^\n:.?!]{0,80}:\s+")
 _QUOTES = {'"': '"', "“": "”", "'": "'"}
+_SENTENCES = re.compile(r"[.!…]+\s|^\w+[:,]\s")  # also behind `A: ` or `Well, `
+_ASKING = word_set(
+    "is are am was were do does did can could will would shall should may has what why how who whom "
+    "whose where which what's who's isn't aren't don't doesn't didn't can't"
+)
 _PERSONS = {
     **dict.fromkeys(word_set("i me my mine myself we us our ours ourselves let's"), "first"),
     **dict.fromkeys(word_set("you your yours yourself yourselves u ya ur"), "second"),
@@ -36,8 +41,9 @@ def unwrapped(other: str, text: str) -> str:
         >>> unwrapped('Here is another way to say it: "Do sit down."', "Please sit down.")
         'Do sit down.'
     """
-    label = _LABEL.match(other) if ":" not in text else None
-    other = other[label.end() :] if label else other
+    label = _LABEL.match(other)
+    if label and label.group().strip() not in text:
+        other = other[label.end() :]
     if "\n" not in text.strip():
         other = other.strip().split("\n")[0].strip()
     closing = _QUOTES.get(other[:1])
@@ -54,15 +60,20 @@ def is_same(text: str, other: str) -> bool:
 
 def has_form(text: str, other: str) -> bool:
     """Whether both ask or neither does, and the second is neither cut short nor much longer."""
-    asks = [any(mark in each for mark in _QUESTION_MARKS) for each in (text, other)]
     long = len(other) > 1.5 * len(text) + _FREE
     short = len(words(other)) < _LEAST * (len(words(text)) - 1)
     ended = text.rstrip()[-1:] not in SENTENCE_ENDS or other.rstrip()[-1:] in SENTENCE_ENDS
-    return asks[0] == asks[1] and not long and not short and ended
+    return _asks(text) == _asks(other) and not long and not short and ended
+
+
+def _asks(text: str) -> bool:
+    """Whether a text has a question mark, or a sentence begins as questions do."""
+    first = (sentence.lower().partition(" ")[0] for sentence in _SENTENCES.split(text))
+    return not _ASKING.isdisjoint(first) or any(mark in text for mark in _QUESTION_MARKS)
 
 
 def has_sense(text: str, other: str) -> bool:
-    """Whether English words tell of the same persons, numbers, names and negation.
+    """Whether English words tell of the same persons, numbers, names and negation; code stays.
 
     Example:
         >>> has_sense("My mother can cook.", "Your mother can cook.")
@@ -72,6 +83,8 @@ def has_sense(text: str, other: str) -> bool:
     """
     old, new = words(text), words(other)
     if not _is_within(_persons(new), _persons(old)) or _numbers(old) != _numbers(new):
+        return False
+    if _code(text) != _code(other):
         return False
     if any(map(_is_negation, _parts(old))) != any(map(_is_negation, _parts(new))):
         return False
@@ -113,6 +126,10 @@ def _is_within(few: Iterable[str], many: Iterable[str]) -> bool:
 def _numbers(found: Iterable[Token]) -> list[str]:
     parts = [part for token in found for part in token.word.split("-")]
     return sorted(part for part in parts if part in _NUMBERS or part[:1].isdigit())
+
+
+def _code(text: str) -> list[str]:
+    return sorted(token.text for token in tokens(text) if token.shape == "code")
 
 
 def _names(text: str, found: Iterable[Token]) -> list[Token]:

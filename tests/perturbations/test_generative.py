@@ -81,6 +81,7 @@ def test_a_long_text_is_replaced_as_a_whole():
     [
         ("How is your new room ?", "The new room is large ."),
         ("You bought a car .", "So you bought a car ?"),
+        ("A: is xubuntu supported here", "A: xubuntu is supported here"),
         ("I plan to .", "I plan to , and I will tell you about it as soon as I can ."),
     ],
 )
@@ -104,6 +105,7 @@ def test_answers_and_essays_are_no_paraphrases(text, other):
         ("The rate drops to 3 % .", "The rate drops to 4 %."),
         ("It takes two or three days .", "It takes two days or more."),
         ("She saw it in Rome .", "She saw it in Paris."),
+        ("Now edit /etc/fstab with it .", "Now edit the file /etc/fs with it."),
     ],
 )
 def test_other_persons_numbers_names_and_negation_are_no_paraphrases(text, other):
@@ -143,6 +145,12 @@ def test_good_paraphrases_are_made(text, other):
 )
 def test_what_a_model_says_about_its_paraphrase_is_taken_off(said, expected):
     assert unwrapped(said, "Please sit down.") == expected
+
+
+def test_a_label_of_the_text_itself_stays():
+    said = 'The user\'s message is: "A: try top"'
+    assert unwrapped(said, "A: use top") == "A: try top"
+    assert unwrapped("A: try top", "A: use top") == "A: try top"
 
 
 def test_marks_and_capitals_alone_are_no_other_words():
