@@ -15,8 +15,8 @@ _LABEL = re.compile(r"[^\n:.?!]{0,80}:\s+")
 _QUOTES = {'"': '"', "“": "”", "'": "'"}
 _SENTENCES = re.compile(r"[.!…]+\s|^\w+[:,]\s")  # also behind `A: ` or `Well, `
 _ASKING = word_set(
-    "is are am was were do does did can could will would shall should may has what why how who whom "
-    "whose where which what's who's isn't aren't don't doesn't didn't can't"
+    "is are am was were do does did can could will would shall should may has what why how who "
+    "whom whose where which what's who's isn't aren't don't doesn't didn't can't"
 )
 _PERSONS = {
     **dict.fromkeys(word_set("i me my mine myself we us our ours ourselves let's"), "first"),
@@ -54,14 +54,19 @@ def unwrapped(other: str, text: str) -> str:
 
 def is_same(text: str, other: str) -> bool:
     """Whether two texts differ in blanks, marks and capitals at most."""
-    one, two = ([each for each in side.casefold() if each.isalnum()] for side in (text, other))
+    one, two = _letters(text), _letters(other)
     return one == two if one or two else text.split() == other.split()
+
+
+def _letters(text: str) -> str:
+    return "".join(each for each in text.casefold() if each.isalnum())
 
 
 def has_form(text: str, other: str) -> bool:
     """Whether both ask or neither does, and the second is neither cut short nor much longer."""
     long = len(other) > 1.5 * len(text) + _FREE
     short = len(words(other)) < _LEAST * (len(words(text)) - 1)
+    short |= _letters(text).startswith(_letters(other))  # the beginning of it
     ended = text.rstrip()[-1:] not in SENTENCE_ENDS or other.rstrip()[-1:] in SENTENCE_ENDS
     return _asks(text) == _asks(other) and not long and not short and ended
 

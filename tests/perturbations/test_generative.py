@@ -165,6 +165,7 @@ def test_marks_and_capitals_alone_are_no_other_words():
         ("I would like to see Doctor Jones .", "Doctor Jones."),
         ("I will tell them .", "I will tell them that I will tell them."),
         ("They pay a fee .", "They pay a fee, and"),
+        ("The terminal tells of a file that it cannot find", "The terminal tells of a file"),
     ],
 )
 def test_what_is_cut_short_or_said_twice_is_no_paraphrase(text, other):
