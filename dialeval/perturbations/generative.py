@@ -51,7 +51,8 @@ class GenerativeParaphrase(Perturbation):
             that has a negation more or less.
 
     Example:
-        >>> GenerativeParaphrase(lambda texts: ["What's your age?" for _ in texts])("How old?")
+        >>> strategy = GenerativeParaphrase(lambda texts: ["What's your age?" for _ in texts])
+        >>> strategy("How old are you?")
         "What's your age?"
     """
 
