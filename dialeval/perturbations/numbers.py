@@ -28,6 +28,9 @@ _DIGITS = re.compile(
     r"(?P<sign>[$£€]?)(?P<body>\d[\d.,:/]*\d|\d)(?P<end>st|nd|rd|th|am|pm|%|k|s)?", re.I
 )
 _AN = re.compile(r"8|1[18](?!\d)|1[18],|ei|el", re.I)  # numbers that take `an`
+_IDIOMS = frozenset(
+    ["fifty-fifty", "fifty fifty", "50-50", "high five", "high fives", "high-five", "third party"]
+)
 _CLOCK = frozenset(("am", "pm", "a.m", "p.m", "o'clock", "a", "p"))
 
 
@@ -49,10 +52,23 @@ class NumberSwap(Perturbation):
         """A replacement for every number."""
         found, edits = tokens(text), []
         for at, token in enumerate(found):
-            new = _fitting_number(found, at, rng) if token.is_word else None
+            counts = token.is_word and not _is_idiom(found, at)
+            new = _fitting_number(found, at, rng) if counts else None
             if new is not None and new != token.text:
                 edits.append(Edit(token.start, token.text, new))
         return edits
+
+
+def _is_idiom(found: Sequence[Token], at: int) -> bool:
+    """Whether a number counts nothing: `high five`, `24/7`, `fifty-fifty`."""
+    word = found[at].word
+    beside = f"{_form(found, at - 1)} {word}", f"{word} {_form(found, at + 1)}"
+    return word in _IDIOMS or not _IDIOMS.isdisjoint(beside) or _is_round_the_clock(found, at)
+
+
+def _is_round_the_clock(found: Sequence[Token], at: int) -> bool:
+    slash = next((place for place in (at - 1, at + 1) if _form(found, place) == "/"), 0)
+    return bool(slash) and (_form(found, slash - 1), _form(found, slash + 1)) == ("24", "7")
 
 
 def _fitting_number(found: Sequence[Token], at: int, rng: Random) -> str | None:

@@ -48,7 +48,17 @@ def test_numbers_become_others_of_the_same_form(text, pattern):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "1 dog", "one of us", "no numbers", "x86 ubuntu", "http://a.b/3"]
+    "text",
+    [
+        "",
+        "1 dog",
+        "one of us",
+        "no numbers",
+        "x86 ubuntu",
+        "http://a.b/3",
+        "*high five* , open 24/7",
+        "a fifty-fifty chance , or 50-50",
+    ],
 )
 def test_text_without_numbers_has_no_edits(text):
     assert NumberSwap().edits(text, Random(0)) == []
