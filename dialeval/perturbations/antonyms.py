@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from dialeval.perturbations.base import Edit, Perturbation
 from dialeval.perturbations.clauses import Line
-from dialeval.perturbations.inflection import article, base_form, inflect, with_case_of
+from dialeval.perturbations.inflection import article, base_form, inflect, is_verb, with_case_of
 from dialeval.perturbations.lexicon import antonyms, everyday_words
 from dialeval.perturbations.tagging import tagged_sentences
 from dialeval.perturbations.word_classes import BE, DO, HAVE, split_contraction
@@ -40,13 +40,16 @@ _PRONOUNS = frozenset(
 _UNFIT = {
     "dislike": {"to"}, "finish": {"to"}, "stop": {"to"}, "enjoy": {"to"}, "doubt": {"in"},
     "succeed": {"to"}, "pass": {"to"}, "disappear": {"to"}, "vanish": {"to"}, "disagree": {"to"},
-    "rise": {"asleep", "in", "ill", "for"}, "similar": {"from", "than"}, "bored": {"in"},
+    "rise": {"asleep", "in", "into", "ill", "for"}, "similar": {"from", "than"}, "bored": {"in"},
     "sit": {"it", "the", "this", "that", "for", "him", "her"}, "distant": {"to"}, "rested": {"of"},
     "fail": {"me", "him", "us", "it", "by", "on", "along"}, "trivial": {"about"},
     "worsen": {"the", "it", "your", "my"}, "content": {"of"}, "unknown": {"for"},
     "end": {"to"}, "depart": {"here", "there", "in", "home"}, "save": {"to"},
-    "spend": {"me", "you", "him", "her", "us", "them", "it", "the"},
+    "spend": {"me", "you", "him", "her", "us", "them", "it", "the", "for"},
     "overlook": {".", ",", "that"}, "hinder": {"out", "with", "yourself"},
+    "waste": {"for"}, "excited": {"of"},
+    "healthy": {"probably", "be", "have", "go", "just", "never", "get", "try", "let"},  # Ill: I'll
+    "uncool": {"weather", "water", "air", "breeze", "wind", "place", "day", "night", "drink"},
     "unafraid": _PRONOUNS, "unsure": _PRONOUNS,
 }  # fmt: skip
 # Set phrases, whose words have no antonyms; `sure` has one only behind a form of be.
@@ -54,9 +57,12 @@ _FORMULAS = re.compile(
     r"(?<!\S)(?:good (?:morning|afternoon|evening|night|day|bye|luck|heavens|god|grief|lord)"
     r"|happy (?:birthday|new year|christmas|holidays|anniversary)|all right|as (?:\w+ ){1,4}as"
     r"|as possible|never mind|nice to meet|glad to meet|long time no see|so long|get together"
+    r"|(?:kinds?|sorts?) of|(?:^|(?<=[.,!?] ))sweet(?= [.,!?]| $)"
     r"|get(?:ting)? married|got married|not always|believe it or not"
     r"|(?:do|does|did|doing) (?:\w+ )?good"
-    r"|a good (?:deal|many)|old enough|years? old|(?:no|any) longer|no better|dear|please|well"
+    r"|(?:go|goes|going|went|gone|get|got) (?:back )?to sleep|(?:fall|falls|fell|falling) asleep"
+    r"|(?:i'm|you're|you|are|am) serious|(?:year|month|week|day)s? old"
+    r"|a good (?:deal|many)|old enough|(?:no|any) longer|no better|dear|please|well"
     r"|how \w+|had better|\w+'d better|better off|right \?|later|sooner or later|early bird"
     r"|high school|hot dogs?|fast food|new year|new york|first class|see you later"
     r"|(?<!'m )(?<!'re )(?<!'s )(?<!not )(?<!am )(?<!are )(?<!is )(?<!was )sure)(?= )"
@@ -146,7 +152,7 @@ class Antonym(Perturbation):
         if not self.restore_inflection:
             return line.span(at, at, with_case_of(antonym, word.text))
         part = _PART_OF.get(word.tag[:2])
-        if part and " " not in antonym:
+        if part and " " not in antonym and not (part == "verb" and is_verb(antonym)):
             antonym = base_form(antonym, part)
         new = with_case_of(inflect(antonym, word.tag), word.text)
         if before.form in ("a", "an") and before.form != article(new):
@@ -178,6 +184,8 @@ def _can_change(line: Line, at: int) -> bool:
         return True
     if following.tag == "NNP" and word.text[:1].isupper():
         return False  # part of a name: "New Zealand"
+    if word.form == "wise" and line[at - 1].tag in _NOUNS:
+        return False  # "music wise"
     start = at
     while line[start - 1].tag[:2] in ("RB", "JJ"):
         start -= 1

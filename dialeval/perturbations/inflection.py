@@ -42,6 +42,14 @@ def base_form(word: str, part: str) -> str:
 
 
 @lru_cache(maxsize=16384)
+def is_verb(word: str) -> bool:
+    """Whether a word is a verb's base, though it may be another's past: `bore`, `found`."""
+    from lemminflect import getAllLemmas
+
+    return word in getAllLemmas(word).get("VERB", ())
+
+
+@lru_cache(maxsize=16384)
 def inflect(base: str, tag: str) -> str:
     """A base in the form of a Penn tag: `hate` with `VBD` gives `hated`.
 

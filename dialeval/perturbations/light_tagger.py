@@ -15,6 +15,11 @@ _PLACES = frozenset(
     ["work", "school", "bed", "lunch", "dinner", "breakfast", "church", "court", "town"]
 )
 
+_SEEMS = frozenset(
+    verb + ending
+    for verb in ("sound", "look", "feel", "seem", "taste", "smell", "act")
+    for ending in ("", "s", "d", "ed", "ing")
+)
 _GOES = frozenset(["go", "goes", "went", "going", "gone", "get", "got", "come", "back", "walk"])
 
 
@@ -166,6 +171,8 @@ def _by_subject(tags: tuple[str, ...], others: list[str], place: _Place) -> str:
 
 def _like(place: _Place) -> str:
     """The verb `like`, or the preposition."""
+    if place.word_before in _SEEMS or place.word_before in ("so", "more", "much", "kinda"):
+        return "IN"
     if place.pending == "VB" or place.before in ("TO", "MD"):
         return "VB"
     if (place.pending != "BE" and place.word_before in SUBJECTS) or place.before == "RB":

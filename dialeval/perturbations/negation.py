@@ -32,7 +32,8 @@ _BEHIND = frozenset(
 _FORMULAS = re.compile(
     r"(?<!\S)(?:thank you|thank god|excuse me|see (?:you|ya)|come on|never mind|guess what"
     r"|here (?:you|we|it|they|i) (?:are|go|is|am|comes?)|there (?:you|we) (?:are|go)|here's"
-    r"|how (?:are|is|was|were) |how(?:'s (?:it|everything|things) going|'s| do you do| come| about)"
+    r"|how (?:are|is|was|were) (?:(?:you|u|it|things|everything) (?:guys |all )?(?:doing|going) )?"
+    r"|how(?:'s (?:it|everything|things) going|'s| do you do| come| about)"
     r"|what(?:'s up|'s new| if| about)"
     r"|(?:let me|let's|let us) see|you know(?= [,.?!])|you see(?= ,)|i see(?= [,.!])|i mean(?= ,)"
     r"|how \w+ (?:are|is|was|were)|hold on|bless you|beg your pardon|beg you|would you mind"

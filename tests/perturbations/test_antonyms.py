@@ -132,3 +132,25 @@ def test_edits_replay_and_are_deterministic(text, seed, released):
     assert edits == strategy.edits(text, Random(seed))
     assert len(edits) <= 1
     assert (replay(text, edits) != text) == bool(edits)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("That aspect of him interests me.", "That aspect of him bores me."),
+        ("I think it is so cool that you sing.", "I think it is so uncool that you sing."),
+        ("We had cool weather.", "We had cool weather."),
+        ("I have a seat saved for you.", "I have a seat saved for you."),
+        ("Sweet! I am tall.", "Sweet! I am short."),
+        ("The cake is sweet.", "The cake is bitter."),
+        ("Lunch? Sounds like a great plan.", "Lunch? Sounds like a terrible plan."),
+        ("I'm kind of trying. You are tall.", "I'm kind of trying. You are short."),
+        ("It is so like him to come early.", "It is so like him to come late."),
+        ("My six month old puppy is big.", "My six month old puppy is small."),
+        ("He went to sleep late.", "He went to sleep early."),
+        ("Are you serious? That's cheap.", "Are you serious? That's expensive."),
+        ("Music wise it is good.", "Music wise it is bad."),
+    ],
+)
+def test_talk_of_every_day_keeps_its_sense(text, expected):
+    assert Antonym()(text) == expected

@@ -197,3 +197,9 @@ def test_edits_replay_and_are_deterministic(text, rules):
 
 def test_ten_thousand_words_are_read_in_a_moment():
     assert AddNegation()("so not really " * 3333 + "we go").endswith("we don't go")
+
+
+def test_nobody_is_asked_how_they_are_not_doing():
+    assert AddNegation()("How are you guys doing? I am fine.") == (
+        "How are you guys doing? I am not fine."
+    )
