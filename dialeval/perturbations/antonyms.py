@@ -47,7 +47,7 @@ _UNFIT = {
     "end": {"to"}, "depart": {"here", "there", "in", "home"}, "save": {"to"},
     "spend": {"me", "you", "him", "her", "us", "them", "it", "the", "for"},
     "overlook": {".", ",", "that"}, "hinder": {"out", "with", "yourself"},
-    "waste": {"for"}, "excited": {"of"},
+    "go away": {"into", "to", "in", "here"}, "waste": {"for"}, "excited": {"of"},
     "healthy": {"probably", "be", "have", "go", "just", "never", "get", "try", "let"},  # Ill: I'll
     "uncool": {"weather", "water", "air", "breeze", "wind", "place", "day", "night", "drink"},
     "unafraid": _PRONOUNS, "unsure": _PRONOUNS,
@@ -57,7 +57,9 @@ _FORMULAS = re.compile(
     r"(?<!\S)(?:good (?:morning|afternoon|evening|night|day|bye|luck|heavens|god|grief|lord)"
     r"|happy (?:birthday|new year|christmas|holidays|anniversary)|all right|as (?:\w+ ){1,4}as"
     r"|as possible|never mind|nice to meet|glad to meet|long time no see|so long|get together"
-    r"|(?:kinds?|sorts?) of|(?:^|(?<=[.,!?] ))sweet(?= [.,!?]| $)"
+    r"|(?:kinds?|sorts?) of|no hard feelings"
+    r"|right (?:click(?:s|ed|ing)?|there|here|away|now|after|before|next|behind|in|at)"
+    r"|(?:^|(?<=[.,!?] ))sweet(?= [.,!?]| $)"
     r"|get(?:ting)? married|got married|not always|believe it or not"
     r"|(?:do|does|did|doing) (?:\w+ )?good"
     r"|(?:go|goes|going|went|gone|get|got) (?:back )?to sleep|(?:fall|falls|fell|falling) asleep"
@@ -129,8 +131,8 @@ class Antonym(Perturbation):
         word, part = line[at], _PART_OF.get(line[at].tag[:2], "any")
         base = base_form(word.form, part) if part != "any" else word.form
         if part == "verb" and not self.any_part and line[at + 1].form in _PARTICLES:
-            phrasal = self._listed(f"{base} {line[at + 1].form}", part)
-            return [(antonym, 2) for antonym in phrasal]
+            phrasal, then = self._listed(f"{base} {line[at + 1].form}", part), line[at + 2].form
+            return [(antonym, 2) for antonym in phrasal if then not in _UNFIT.get(antonym, ())]
         found = dict.fromkeys((*self._listed(base, part), *self._listed(word.form, part)))
         found = [antonym for antonym in found if antonym not in (base, word.form)]
         if not self.any_part:

@@ -10,6 +10,8 @@ _NOMINAL = ("NN", "NNS", "NNP", "JJ", "JJR", "JJS", "CD")
 _AFTER_DETERMINER = frozenset(("DT", "PDT", "PRP$", "POS", "CD", "JJ", "JJR", "JJS", "WP$"))
 _BREAKS = frozenset((".", ",", ":", "CC", "IN", "WRB"))
 _BY_PLACE = frozenset(["that", "there", "do", "have", "her"])  # whose only tag may be wrong
+_ARTICLES = frozenset(["the", "a", "an", "my", "your", "our", "their", "its", "every"])
+_AS_NOUN = {"VB": "NN", "VBZ": "NNS"}
 _STAYS = frozenset(("RB", "RBR", "PRP"))  # an auxiliary waits behind these for its verb
 _PLACES = frozenset(
     ["work", "school", "bed", "lunch", "dinner", "breakfast", "church", "court", "town"]
@@ -60,7 +62,7 @@ def light_tags(words: Sequence[str]) -> list[str]:
     for word, known, after in zip(words, entries, nexts, strict=False):  # nexts of nothing: one
         plain = normal(word)
         tag = known.tags[0]
-        if tag == "VB" or len(known.tags) > 1 or plain in _BY_PLACE:
+        if tag in ("VB", "VBZ") or len(known.tags) > 1 or plain in _BY_PLACE:
             tag = _choose(known.tags, _Place(plain, before, word_before, earlier, pending, after))
         tags.append(tag)
         if known.wants and (tag[:1] in "VM" or known.acts_as):
@@ -101,7 +103,7 @@ def _choose(tags: tuple[str, ...], place: _Place) -> str:
     if place.word == "her":
         return "PRP$" if place.after[0] in (*_NOMINAL, "VBG") else "PRP"
     if len(tags) == 1:
-        return tags[0] if tags[0] != "VB" else _base_form(place)
+        return _only_verb(tags[0], place)
     if tags[0] == "NNP":
         return _name(tags, place)
     if "VB" in tags or "VBP" in tags:
@@ -111,6 +113,13 @@ def _choose(tags: tuple[str, ...], place: _Place) -> str:
     if "VBZ" in tags:
         return _third_person(tags, place)
     return _modifier(tags, place)
+
+
+def _only_verb(tag: str, place: _Place) -> str:
+    """A word that the lexicon has as a verb only; behind an article it is a noun: `the logs`."""
+    if place.word_before in _ARTICLES and tag in _AS_NOUN and place.word not in ("is", "has", "be"):
+        return _AS_NOUN[tag]
+    return _base_form(place) if tag == "VB" else tag
 
 
 def _name(tags: tuple[str, ...], place: _Place) -> str:
@@ -208,7 +217,7 @@ def _third_person(tags: tuple[str, ...], place: _Place) -> str:
     """`works` as a verb behind a singular subject, else a plural noun."""
     if "NNS" not in tags:
         return "VBZ"
-    if place.before in ("PRP", "WP") or place.word_before in ("that", "which", "this"):
+    if place.before in ("PRP", "WP") or place.word_before in ("that", "which", "this", "one"):
         return "VBZ"
     if place.before in (*_AFTER_DETERMINER, "IN", "TO", "VB", "VBP", "VBD", "VBG"):
         return "NNS"

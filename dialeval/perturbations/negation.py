@@ -37,7 +37,8 @@ _FORMULAS = re.compile(
     r"|what(?:'s up|'s new| if| about)"
     r"|(?:let me|let's|let us) see|you know(?= [,.?!])|you see(?= ,)|i see(?= [,.!])|i mean(?= ,)"
     r"|how \w+ (?:are|is|was|were)|hold on|bless you|beg your pardon|beg you|would you mind"
-    r"|(?:you're|you are) welcome|why not|go ahead|nice to meet you|(?:pleased|glad) to meet you"
+    r"|(?:you're|you are) welcome|why not(?: just| simply)? \w+|go ahead"
+    r"|nice to meet you|(?:pleased|glad) to meet you"
     r"|as you know|as i said|believe it or not|no longer|no wonder|no problem|not only"
     r"|would like to introduce|sounds like|looks like) ?"
 )
@@ -156,8 +157,9 @@ def _undo_word(line: Line, at: int) -> Edit | None:
     """The edit that takes back `not`, `never`, `no` or `nothing` beside a verb, if one is there."""
     if line[at - 1].form == "never":
         return line.drop(at - 1)
-    if line[at - 1].form in ("nothing", "nobody"):
-        return line.replace(at - 1, _OPPOSITE[line[at - 1].form])
+    subject = _undo_subject(line, at)
+    if subject:
+        return subject
     inverted = line.is_inverted(at)
     last = line.past_adverbs(at + inverted)
     for place in range(at + 1, min(last + 1, len(line))):
@@ -166,9 +168,24 @@ def _undo_word(line: Line, at: int) -> Edit | None:
             return line.drop(place)
         if form == "not" and line[place + 1].form != "only":
             return _undo_not(line, at, place)
+        if form == "no" and line[place + 1].form == "one":
+            return line.span(place, place + 1, with_case_of("someone", line[place].text))
         if form in _OPPOSITE and line[place + 1].form not in ("longer", "more", "matter"):
             return line.replace(place, _OPPOSITE[form])
     return None
+
+
+def _undo_subject(line: Line, at: int) -> Edit | None:
+    """The edit of `nobody`, `nothing` or `no one` as the subject of a verb, without an `ever`."""
+    last = at - 1
+    while line[last].tag in ("RB", "RBR"):
+        last -= 1
+    first = last - 1 if (line[last - 1].form, line[last].form) == ("no", "one") else last
+    new = "someone" if first < last else _OPPOSITE.get(line[last].form)
+    if new is None or line[last].form in ("no", "none", "nowhere"):
+        return None
+    last += line[last + 1].form == "ever"
+    return line.span(first, last, with_case_of(new, line[first].text))
 
 
 def _undo_not(line: Line, at: int, place: int) -> Edit:

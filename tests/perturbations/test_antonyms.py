@@ -149,6 +149,9 @@ def test_edits_replay_and_are_deterministic(text, seed, released):
         ("My six month old puppy is big.", "My six month old puppy is small."),
         ("He went to sleep late.", "He went to sleep early."),
         ("Are you serious? That's cheap.", "Are you serious? That's expensive."),
+        ("Right click on the new file.", "Right click on the old file."),
+        ("I boot the install , it is fast.", "I boot the install , it is slow."),
+        ("Come back into the big room.", "Come back into the small room."),
         ("Music wise it is good.", "Music wise it is bad."),
     ],
 )

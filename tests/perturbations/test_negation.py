@@ -203,3 +203,18 @@ def test_nobody_is_asked_how_they_are_not_doing():
     assert AddNegation()("How are you guys doing? I am fine.") == (
         "How are you guys doing? I am not fine."
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("No one uses it.", "Someone uses it."),
+        ("No one ever actually uses it.", "Someone actually uses it."),
+        ("There is no one here.", "There is someone here."),
+        ("Nobody really knows.", "Somebody really knows."),
+        ("Why not just build it?", "Why not just build it?"),
+        ("See what the logs say.", "Don't see what the logs say."),
+    ],
+)
+def test_negation_is_not_doubled_nor_put_on_nouns(text, expected):
+    assert AddNegation()(text) == expected
