@@ -58,6 +58,7 @@ _FORMULAS = re.compile(
     r"|happy (?:birthday|new year|christmas|holidays|anniversary)|all right|as (?:\w+ ){1,4}as"
     r"|as possible|never mind|nice to meet|glad to meet|long time no see|so long|get together"
     r"|(?:kinds?|sorts?) of|no hard feelings"
+    r"|save (?:the |your |this |that )?(?:file|document|page|image|settings|changes)"
     r"|right (?:click(?:s|ed|ing)?|there|here|away|now|after|before|next|behind|in|at)"
     r"|(?:^|(?<=[.,!?] ))sweet(?= [.,!?]| $)"
     r"|get(?:ting)? married|got married|not always|believe it or not"

@@ -11,6 +11,7 @@ from dialeval.perturbations.tagging import Word, tagged
 _EDGE = Word("", 0, 0, "", ".")
 _APOSTROPHE = re.compile(r"[a-zA-Z]( ?['’] ?)(?:s|t|re|ve|ll|d|m)\b")
 _NOMINATIVE = frozenset(["i", "he", "she", "we", "they"])
+_QUANTIFIERS = frozenset(["most", "many", "other", "more", "few"])
 _SUBJECT_TAGS = ("PRP", "DT", "PRP$", "NNP", "EX", "NNS")
 
 
@@ -43,6 +44,8 @@ class Line:
     def is_inverted(self, at: int) -> bool:
         """Whether an auxiliary stands before its subject: `are you`, `what does the man`."""
         following = self[at + 1]
+        if following.form in _QUANTIFIERS and self.opens(at):
+            return True
         if following.tag not in _SUBJECT_TAGS or following.form in ("me", "him", "us", "them"):
             return False
         return following.form in _NOMINATIVE or self.opens(at) or self._asks(at)

@@ -228,20 +228,29 @@ def _add(line: Line, at: int) -> Edit | None:
     word = line[at]
     if word.tag == "MD" or word.form in BE - {"be"} or _is_auxiliary(line, at):
         return _negate_auxiliary(line, at)
-    if word.tag == "VBP" and line[at - 1].form in ("he", "she", "it"):
-        return None  # a wrong tag: English says otherwise
+    if word.tag == "VBP" and _cannot_agree(line, at):
+        return None
     return _do_support(line, at)
+
+
+def _cannot_agree(line: Line, at: int) -> bool:
+    """Whether a verb without -s stands behind a singular: it is no verb, but part of a command."""
+    before = line[at - 1]
+    if before.form in ("he", "she", "it"):
+        return True
+    joined = any(line[place].form in ("and", "or") for place in range(at - 4, at - 1))
+    return before.tag == "NN" and not joined
 
 
 def _is_auxiliary(line: Line, at: int) -> bool:
     """Whether have or do helps another verb here, or stands for one."""
     word, inverted = line[at], line.is_inverted(at)
     verb = line[line.past_adverbs(at + inverted)]
+    alone = verb.tag in (".", ",", "CC") and line[at - 1].tag == "PRP"
     if word.form in HAVE:
-        return verb.tag == "VBN" or (word.form == "had" and verb.form == "better")
-    if word.form not in DO:
-        return False
-    return verb.tag == "VB" or inverted or (verb.tag in (".", ",") and line[at - 1].tag == "PRP")
+        return verb.tag == "VBN" or alone or (word.form == "had" and verb.form == "better")
+    helps = verb.tag == "VB" or line[at + 1].tag == ":"  # "what does [tab] mean"
+    return word.form in DO and (helps or inverted or alone)
 
 
 def _negate_auxiliary(line: Line, at: int) -> Edit | None:

@@ -24,7 +24,7 @@ class Word(NamedTuple):
     tag: str
 
 
-_MARKS = {"code": "file", "emoji": ":"}
+_MARKS = {"code": "url", "emoji": ":"}
 _new = tuple.__new__  # half the time of `Word(...)`
 
 

@@ -213,6 +213,11 @@ def test_nobody_is_asked_how_they_are_not_doing():
         ("There is no one here.", "There is someone here."),
         ("Nobody really knows.", "Somebody really knows."),
         ("Why not just build it?", "Why not just build it?"),
+        ("He has but I do.", "He hasn't but I do."),
+        ("Do most people like it?", "Don't most people like it?"),
+        ("A: http://a.b/build is there", "A: http://a.b/build isn't there"),
+        ("Use sudo aptitude reinstall package.", "Don't use sudo aptitude reinstall package."),
+        ("What does [x] mean?", "What doesn't [x] mean?"),
         ("See what the logs say.", "Don't see what the logs say."),
     ],
 )
