@@ -47,6 +47,9 @@ _UNFIT = {
     "end": {"to"}, "depart": {"here", "there", "in", "home"}, "save": {"to"},
     "spend": {"me", "you", "him", "her", "us", "them", "it", "the", "for"},
     "overlook": {".", ",", "that"}, "hinder": {"out", "with", "yourself"},
+    "young": {"version", "kernel", "computer", "laptop", "pc", "car", "house", "phone", "system",
+              "machine", "stuff", "one", "ones", "school", "movie", "song", "book", "building",
+              "clothes", "thing", "things", "way", "job", "place"},
     "go away": {"into", "to", "in", "here"}, "waste": {"for"}, "excited": {"of"},
     "healthy": {"probably", "be", "have", "go", "just", "never", "get", "try", "let"},  # Ill: I'll
     "uncool": {"weather", "water", "air", "breeze", "wind", "place", "day", "night", "drink"},

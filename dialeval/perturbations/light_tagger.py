@@ -92,7 +92,7 @@ def _is_verb_s(after: tuple[str, ...]) -> bool:
 def _choose(tags: tuple[str, ...], place: _Place) -> str:
     """One of a word's possible tags, or another one for those of `_BY_PLACE`."""
     if place.word == "that":
-        follows = place.after[0] in ("NN", "NNS", "VBZ", "MD", "VBD", ".", ",")
+        follows = place.after[0] in ("NN", "NNS", "CD", "VBZ", "MD", "VBD", ".", ",")
         return "DT" if follows or place.pending == "BE" else "IN"
     if place.word == "there":
         verb_next = place.after[0] in ("VBZ", "VBP", "VBD", "MD")
@@ -174,7 +174,8 @@ def _by_subject(tags: tuple[str, ...], others: list[str], place: _Place) -> str:
     if place.opens and place.before != "CC":
         return "VB" if due and place.after[0] not in ("MD", "VBZ") else others[0]
     if place.before in ("NNS", "RB", "WP", "WDT", "CC", "WRB"):
-        return ("VB" if place.opens else "VBP") if tags[0] in ("VB", "VBP") else others[0]
+        acts = tags[0] in ("VB", "VBP") or place.after[0] in ("DT", "PRP$")  # "then open a window"
+        return ("VB" if place.opens else "VBP") if acts else others[0]
     return others[0]
 
 

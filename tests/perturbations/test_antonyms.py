@@ -152,6 +152,7 @@ def test_edits_replay_and_are_deterministic(text, seed, released):
         ("Right click on the new file.", "Right click on the old file."),
         ("I boot the install , it is fast.", "I boot the install , it is slow."),
         ("Come back into the big room.", "Come back into the small room."),
+        ("Then open a terminal.", "Then shut a terminal."),
         ("Music wise it is good.", "Music wise it is bad."),
     ],
 )
