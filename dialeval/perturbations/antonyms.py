@@ -1,7 +1,7 @@
 """Antonym: the first verb, adjective or adverb that has an antonym becomes it."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
@@ -75,6 +75,10 @@ _FORMULAS = re.compile(
 )
 
 
+Choice = tuple[str, int]
+"""An antonym in base form, and the number of words that it replaces."""
+
+
 @dataclass(frozen=True)
 class Antonym(Perturbation):
     """Replace the first verb, adjective or adverb that has an antonym (Niu & Bansal, 2018).
@@ -109,28 +113,34 @@ class Antonym(Perturbation):
 
     def edits(self, text: str, rng: Random) -> list[Edit]:
         """The replacement of the first word that has an antonym; empty if none has."""
+        return self._first(text, rng.choice)
+
+    def edits_of(self, texts: Sequence[str], seeds: Sequence[int]) -> list[Sequence[Edit]]:
+        return [self._first(*each) for each in zip(texts, map(_drawing, seeds), strict=True)]
+
+    def _first(self, text: str, choice: Callable[[Sequence[Choice]], Choice]) -> list[Edit]:
         for words in tagged_sentences(text, self.tagger, self._may_have):
             line = Line(text, words)
             for at in self._places(line):
                 choices = self._choices(line, at)
                 if choices:
-                    return [self._replace(line, at, *rng.choice(choices))]
+                    return [self._replace(line, at, *choice(choices))]
         return []
 
     def _places(self, line: Line) -> Iterator[int]:
         """Words that may be replaced."""
-        skipped = () if self.any_part else line.places_of(_FORMULAS)
-        for at, word in enumerate(line.words):
-            if not self._may_have(word.form):
-                continue
-            fits = word.tag[:2] in ("VB", "JJ", "RB") and at not in skipped
-            if self.any_part or (fits and _can_change(line, at)):
-                yield at
+        places = [at for at, word in enumerate(line.words) if self._may_have(word.form)]
+        if self.any_part:
+            yield from places
+            return
+        fitting = [at for at in places if line[at].tag[:2] in ("VB", "JJ", "RB")]
+        skipped = line.places_of(_FORMULAS) if fitting else ()
+        yield from (at for at in fitting if at not in skipped and _can_change(line, at))
 
     def _may_have(self, form: str) -> bool:
         return _may_have(form, self.lexicon)
 
-    def _choices(self, line: Line, at: int) -> list[tuple[str, int]]:
+    def _choices(self, line: Line, at: int) -> list[Choice]:
         """Antonyms of a word in base form, each with the number of words that it replaces."""
         word, part = line[at], _PART_OF.get(line[at].tag[:2], "any")
         base = base_form(word.form, part) if part != "any" else word.form
@@ -164,6 +174,11 @@ class Antonym(Perturbation):
         if before.form in ("a", "an") and before.form != article(new):
             return line.span(at - 1, at, f"{with_case_of(article(new), before.text)} {new}")
         return line.span(at, at + width - 1, new)
+
+
+def _drawing(seed: int) -> Callable[[Sequence[Choice]], Choice]:
+    """`choice` of a generator with this seed, made only when there is something to draw."""
+    return lambda many: many[0] if len(many) == 1 else Random(seed).choice(many)
 
 
 @lru_cache(maxsize=65536)

@@ -61,13 +61,10 @@ class Line:
 
     def places_of(self, phrases: re.Pattern) -> set[int]:
         """Places of the words in phrases, which are written in small letters with single spaces."""
-        joined, at_place = "", {}
-        for at, word in enumerate(self.words):
-            at_place[len(joined)] = at
-            joined += word.form + " "
+        joined = "".join([f"{word.form} " for word in self.words])
         found: set[int] = set()
         for match in phrases.finditer(joined):
-            first = at_place.get(match.start(), 0)
+            first = joined.count(" ", 0, match.start())  # a form has no blank in it
             found |= set(range(first, first + len(match.group().split())))
         return found
 
