@@ -35,7 +35,7 @@ Speeds = dict[str, dict[str, float | str]]
 """Utterances a second, or why there are none, by way and strategy."""
 
 
-def main(utterances: int = 8_000, of_peers: int = 200, rounds: int = 3) -> dict[str, float]:
+def main(utterances: int = 8_000, of_peers: int = 200) -> dict[str, float]:
     """Print utterances a second, and how many times as fast ours are."""
     from rich.console import Console
     from rich.table import Table
@@ -43,7 +43,7 @@ def main(utterances: int = 8_000, of_peers: int = 200, rounds: int = 3) -> dict[
     from dialeval.perturbations.lexicon import keep_words, stop_words
 
     texts, stops = _utterances(utterances), sorted(stop_words() - keep_words())
-    ours = {name: _speed(way, texts, rounds) for name, way in _our_ways().items()}
+    ours = {name: _speed(way, texts) for name, way in _our_ways().items()}
     asked = {"texts": texts[:of_peers], "stops": stops}
     found = {**_peers(**asked), **_elsewhere(asked)}
     table = Table("strategy", "way", "utterances/s", "dialeval is so many times as fast")
@@ -74,15 +74,18 @@ def _utterances(most: int) -> list[str]:
     return [text for text in texts if len(text.split()) > 3][:most]
 
 
-def _speed(way: Way, texts: Sequence[str], rounds: int) -> float:
-    """Utterances a second in the best round; what is loaded at the first call does not count."""
+def _speed(way: Way, texts: Sequence[str], seconds: float = 2.0) -> float:
+    """Utterances a second in the best of the rounds that fit into the time, but of two at least.
+
+    What is loaded at the first call does not count.
+    """
     way(list(texts[:1]))
-    best = float("inf")
-    for _ in range(rounds):
+    took: list[float] = []
+    while len(took) < 2 or sum(took) < seconds:
         start = time.process_time()  # of one core, whatever else the machine does
         way(list(texts))
-        best = min(best, time.process_time() - start)
-    return len(texts) / best
+        took.append(time.process_time() - start)
+    return len(texts) / min(took)
 
 
 def _our_ways() -> dict[str, Way]:
@@ -102,7 +105,7 @@ def _our_ways() -> dict[str, Way]:
     return {kind: way(name) for kind, name in OURS.items()}
 
 
-def _peers(texts: Sequence[str], stops: Sequence[str], rounds: int = 2) -> Speeds:
+def _peers(texts: Sequence[str], stops: Sequence[str]) -> Speeds:
     """Speeds of what is installed beside the Python that runs this."""
     makers = {
         "nlpaug": _nlpaug,
@@ -118,14 +121,14 @@ def _peers(texts: Sequence[str], stops: Sequence[str], rounds: int = 2) -> Speed
             missing = f"{error.name or error} is not installed (extra `bench`, or {PYTHON})"
             found[peer] = dict.fromkeys(OURS, missing)
             continue
-        found[peer] = {name: _tried(way, texts, rounds) for name, way in ways.items()}
+        found[peer] = {name: _tried(way, texts) for name, way in ways.items()}
     return found
 
 
-def _tried(way: Callable[[], Way], texts: Sequence[str], rounds: int) -> float | str:
+def _tried(way: Callable[[], Way], texts: Sequence[str]) -> float | str:
     """The speed of a way that may lack its data."""
     try:
-        return _speed(way(), texts, rounds)
+        return _speed(way(), texts)
     except LookupError:  # NLTK's
         return "NLTK's data is not there (NLTK_DATA)"
     except Exception as error:  # a peer's own trouble must not end the run
