@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from dialeval.perturbations.lexicon import stop_words
+from dialeval.perturbations.numbers import CARDINALS
 from dialeval.perturbations.tokens import Token, tokens, word_set, words
 from dialeval.perturbations.word_classes import SENTENCE_ENDS, normal, split_contraction
 
@@ -27,11 +28,7 @@ _PERSONS = {
 _NEGATIONS = word_set(
     "n't not no nope never nothing nobody none neither nor nowhere without hardly"
 )
-_NUMBERS = word_set(
-    "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred "
-    "thousand million billion half dozen"
-)
+_NUMBERS = CARDINALS | word_set("hundred thousand million billion half dozen")
 
 
 def unwrapped(other: str, text: str) -> str:

@@ -21,6 +21,7 @@ _SERIES = tuple(
         "third fourth fifth sixth seventh eighth ninth tenth",
     )
 )
+CARDINALS = frozenset(word for row in _SERIES[:3] for word in row)
 _UNITS = _SERIES[0][:8]  # behind tens
 _PAST_HOUR = ("fifteen", "twenty", "thirty", "forty", "fifty")  # behind an hour: "two-thirty"
 _IN_SERIES = {word: row for row in _SERIES for word in row}
