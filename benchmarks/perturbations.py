@@ -97,8 +97,8 @@ def _our_ways() -> dict[str, Way]:
     def way(name: str) -> Way:
         strategy = perturbation(name)
 
-        def edited(texts: list[str]) -> object:
-            return strategy.edited(texts, seeds_of(0, name, turns[: len(texts)]))
+        def apply(texts: list[str]) -> object:
+            return strategy.apply(texts, seeds_of(0, name, turns[: len(texts)]))
 
         return edited
 

@@ -33,14 +33,14 @@ def parse_config(*schemas: type, argv: Sequence[str] | None = None) -> tuple[Any
         known = ", ".join(
             sorted(action.dest for action in parser._actions if action.dest != "help")
         )
-        raise BadInput(f"{error}.", remedy=f"The settings are {known}.") from None
+        raise BadInput(f"{error}.", hint=f"The settings are {known}.") from None
 
 
 def _as_argv(path: Path) -> list[str]:
     import yaml
 
     if not path.is_file():
-        raise BadInput("no such file.", path, remedy="Give --config a YAML file of settings.")
+        raise BadInput("no such file.", path, hint="Give --config a YAML file of settings.")
     argv = []
     for key, value in (yaml.safe_load(path.read_text(encoding="utf-8")) or {}).items():
         values = value if isinstance(value, list) else [value]

@@ -49,15 +49,15 @@ def snapshot(
         with_cache = {**asked, **options, "local_files_only": True}
         return Path(_said(lambda: snapshot_download(name, **with_cache), name, revision))
     try:
-        sha = again(lambda: HfApi().repo_info(name, **asked).sha)
+        sha = with_retries(lambda: HfApi().repo_info(name, **asked).sha)
     except Exception as error:
         return _old_copy(error, name, asked, options)
     found = _said(
-        lambda: again(lambda: snapshot_download(name, **asked, **options)), name, revision
+        lambda: with_retries(lambda: snapshot_download(name, **asked, **options)), name, revision
     )
     if Path(found).name != sha:  # an old copy, because the Hub did not answer the second time
         exact = {**asked, **options, "revision": sha}
-        found = _said(lambda: again(lambda: snapshot_download(name, **exact)), name, revision)
+        found = _said(lambda: with_retries(lambda: snapshot_download(name, **exact)), name, revision)
     return Path(found)
 
 
@@ -65,12 +65,12 @@ def _old_copy(error: Exception, name: str, asked: dict[str, Any], options: dict[
     """The copy in the cache where the Hub does not answer; where it says no, that counts."""
     from huggingface_hub import snapshot_download
 
-    if not is_passing(error):
-        raise in_plain_words(error, name, asked["revision"]) from None
+    if not is_transient(error):
+        raise hub_error(error, name, asked["revision"]) from None
     try:
         folder = Path(snapshot_download(name, **asked, **options, local_files_only=True))
     except Exception:
-        raise in_plain_words(error, name, asked["revision"]) from None
+        raise hub_error(error, name, asked["revision"]) from None
     logger.warning(
         "The Hub does not answer; %s is the copy of revision %s in the cache, which may be old.",
         name, revision_of(folder),
@@ -83,13 +83,13 @@ def revision_of(folder: Path) -> str:
     return folder.name[:12]
 
 
-def again(call: Callable[[], Found], waits: tuple[float, ...] = WAITS) -> Found:
+def with_retries(call: Callable[[], Found], waits: tuple[float, ...] = WAITS) -> Found:
     """What a call gives, tried again where the Hub stumbles or the line breaks."""
     for wait in waits:
         try:
             return call()
         except Exception as error:
-            if not is_passing(error):
+            if not is_transient(error):
                 raise
             what = status_of(error) or type(error).__name__
             logger.warning("The Hub did not answer (%s); asking again in %s s.", what, wait)
@@ -97,7 +97,7 @@ def again(call: Callable[[], Found], waits: tuple[float, ...] = WAITS) -> Found:
     return call()
 
 
-def is_passing(error: Exception) -> bool:
+def is_transient(error: Exception) -> bool:
     """Whether an error may be gone the next time: an overload, an outage, a broken line."""
     from huggingface_hub.errors import HTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
 
@@ -105,7 +105,7 @@ def is_passing(error: Exception) -> bool:
     if status is not None:
         return status >= 500 or status in (408, 429)
     if isinstance(error, LocalEntryNotFoundError):  # the client's word for a line that broke
-        return error.__cause__ is not None and is_passing(error.__cause__)
+        return error.__cause__ is not None and is_transient(error.__cause__)
     broken = isinstance(error, HTTPError | ConnectionError | TimeoutError)
     return broken and not isinstance(error, OfflineModeIsEnabled)
 
@@ -119,35 +119,35 @@ def _said(call: Callable[[], Found], name: str, revision: str | None = None) -> 
     try:
         return call()
     except Exception as error:
-        raise in_plain_words(error, name, revision) from None
+        raise hub_error(error, name, revision) from None
 
 
-def in_plain_words(error: Exception, name: str, revision: str | None = None) -> BadInput:
+def hub_error(error: Exception, name: str, revision: str | None = None) -> BadInput:
     """What went wrong with the Hub and what to do, without any token."""
     from huggingface_hub import errors
 
     if isinstance(error, BadInput):
         return error
     if isinstance(error, errors.GatedRepoError):
-        return BadInput("its owner has to let you in.", name, remedy="Ask for access on its page.")
+        return BadInput("its owner has to let you in.", name, hint="Ask for access on its page.")
     if isinstance(error, errors.RepositoryNotFoundError):
-        remedy = "Check the name; if it is private, log in: hf auth login"
-        return BadInput("the Hub has no such repository, or does not show it.", name, remedy=remedy)
+        hint = "Check the name; if it is private, log in: hf auth login"
+        return BadInput("the Hub has no such repository, or does not show it.", name, hint=hint)
     if isinstance(error, errors.RevisionNotFoundError):
-        remedy = "Name another branch, tag or commit."
-        return BadInput(f"it has no revision {revision!r}.", name, remedy=remedy)
+        hint = "Name another branch, tag or commit."
+        return BadInput(f"it has no revision {revision!r}.", name, hint=hint)
     if isinstance(error, errors.HFValidationError):
         message = f"this is no name on the Hub: {without_tokens(error)}"
-        return BadInput(message, name, remedy="Write owner/name.")
+        return BadInput(message, name, hint="Write owner/name.")
     status = status_of(error)
     if status is not None:
         return _by_status(status, name, error)
-    if is_passing(error):
-        remedy = "Check the network, and HF_ENDPOINT if it is set; then give the command again."
-        return BadInput(f"the Hub cannot be reached ({type(error).__name__}).", name, remedy=remedy)
+    if is_transient(error):
+        hint = "Check the network, and HF_ENDPOINT if it is set; then give the command again."
+        return BadInput(f"the Hub cannot be reached ({type(error).__name__}).", name, hint=hint)
     if isinstance(error, errors.LocalEntryNotFoundError | errors.OfflineModeIsEnabled):
-        remedy = "Go online once, or give a folder: dialeval pull NAME --output-dir DIR"
-        return BadInput("it is not in the cache, and the Hub was not asked.", name, remedy=remedy)
+        hint = "Go online once, or give a folder: dialeval pull NAME --output-dir DIR"
+        return BadInput("it is not in the cache, and the Hub was not asked.", name, hint=hint)
     return BadInput(f"the Hub does not give it: {without_tokens(error)}", name)
 
 
@@ -164,11 +164,11 @@ def _by_status(status: int, name: str, error: Exception) -> BadInput:
         429: ("the Hub wants fewer requests (429).", "Wait some minutes, then go on."),
     }
     if status >= 500:
-        remedy = "Nothing was changed; give the command again later."
-        return BadInput(f"the Hub is out of order ({status}).", name, remedy=remedy)
+        hint = "Nothing was changed; give the command again later."
+        return BadInput(f"the Hub is out of order ({status}).", name, hint=hint)
     said = getattr(error, "server_message", None) or str(error).strip().splitlines()[0]
-    message, remedy = messages.get(status, (f"the Hub says no ({status}): {said}", ""))
-    return BadInput(without_tokens(message), name, remedy=remedy)
+    message, hint = messages.get(status, (f"the Hub says no ({status}): {said}", ""))
+    return BadInput(without_tokens(message), name, hint=hint)
 
 
 def without_tokens(text: Any) -> str:

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from dialeval.config import parse_config, plain_errors
 from dialeval.dialogues import BadInput
-from dialeval.protocols.att import AttRun, outside_attackers, play_att
+from dialeval.protocols.att import AttRun, external_attackers, play_att
 from dialeval.reports.att import (
     GameProgress,
     att_summary_table,
@@ -33,7 +33,7 @@ DEFAULT = Path(__file__).parent / "configs" / "att_default.yaml"
 def main(run: AttRun, config: GameConfig) -> None:
     """Play, and show the tables."""
     with GameProgress() as progress:
-        others = outside_attackers(run.external, config.max_new_tokens, config.seed)
+        others = external_attackers(run.external, config.max_new_tokens, config.seed)
         results = play_att(run, config, progress, **others)
     if PartialState().is_main_process:
         console = Console()

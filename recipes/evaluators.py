@@ -10,7 +10,7 @@ from rich.console import Console
 
 from dialeval.config import parse_config, plain_errors
 from dialeval.protocols.discriminator import DiscriminatorRun
-from dialeval.protocols.evaluators import EVALUATORS, compare_evaluators
+from dialeval.protocols.evaluators import NETWORK_SETTINGS, compare_evaluators
 from dialeval.reports.training import TrainingProgress, evaluators_table
 from dialeval.training import DiscriminatorConfig
 from dialeval.training.cores import use_cores
@@ -21,7 +21,8 @@ class Choice:
     """Which evaluators are compared."""
 
     evaluators: list[str] = field(
-        default_factory=lambda: list(EVALUATORS), metadata={"help": ", ".join(EVALUATORS)}
+        default_factory=lambda: list(NETWORK_SETTINGS),
+        metadata={"help": ", ".join(NETWORK_SETTINGS)},
     )
 
 

@@ -42,10 +42,10 @@ def main(run: RatingsRun) -> None:
     settings = EvaluationRun(
         run.evaluators, seeds=run.seeds, seed=run.seed, output_dir=run.output_dir
     )
-    material = align(by_author(passages, "human"), systems)
-    told = evaluate(material, settings)
+    data = align(by_author(passages, "human"), systems)
+    told = evaluate(data, settings)
     scores = parquet.read_table(Path(run.output_dir) / "scores.parquet")
-    ratings = ratings_of(material.systems)
+    ratings = ratings_of(data.systems)
     console = Console()
     console.width = max(console.width, 110)
     console.print(evaluation_table(told))

@@ -245,7 +245,7 @@ def test_groups_of_texts_are_dialogues(evaluate):
     metric = evaluate.load("dialeval/adversuc", "texts", discriminator=judge)
     assert metric.compute(**TEXTS, groups=groups)["n_groups"] == 2
     assert [p.dialogue_id for p in judge.seen] == groups * 2
-    assert metric.compute(**TEXTS, threshold=0)["machines_taken_for_humans"] == 0.0
+    assert metric.compute(**TEXTS, threshold=0)["machines_predicted_human"] == 0.0
 
 
 def test_a_saved_judge_is_loaded_once_and_kept(evaluate, tmp_path, monkeypatch):

@@ -4,7 +4,7 @@ import datasets
 import evaluate
 
 from dialeval.metrics.adversuc import adversuc
-from dialeval.metrics.modules import chosen, complete, taken
+from dialeval.metrics.modules import select_features, check_batch, accepted_keywords
 
 _DESCRIPTION = """
 Adversarial success is one minus the accuracy of a judge on held-out human and machine responses.
@@ -86,7 +86,7 @@ class Adversuc(evaluate.Metric):
             description=_DESCRIPTION,
             citation=_CITATION,
             inputs_description=_INPUTS,
-            features=chosen(
+            features=select_features(
                 self.config_name,
                 default=datasets.Features(numbers),
                 texts=[
@@ -103,12 +103,12 @@ class Adversuc(evaluate.Metric):
         )
 
     def _infer_feature_from_batch(self, batch):
-        return super()._infer_feature_from_batch(complete(batch, some=self.config_name == "texts"))
+        return super()._infer_feature_from_batch(check_batch(batch, require_rows=self.config_name == "texts"))
 
     def _compute(self, predictions, references, contexts=None, discriminator=None, **keywords):
         if self.config_name == "texts":
             return self._judge(predictions, references, contexts, discriminator, **keywords)
-        return adversuc(predictions, references, **taken(keywords, adversuc))
+        return adversuc(predictions, references, **accepted_keywords(keywords, adversuc))
 
     def _judge(self, machine, human, contexts, discriminator, groups=None, folds=None, **keywords):
         """The human responses first, then the machine's, scored in one call."""
@@ -132,7 +132,7 @@ class Adversuc(evaluate.Metric):
             "folds": None if folds is None else [*folds] * 2,
         }
         labels = [1] * len(human) + [0] * len(machine)
-        result = adversuc(scores, labels, **settings | taken(keywords, adversuc))
+        result = adversuc(scores, labels, **settings | accepted_keywords(keywords, adversuc))
         return result | {"discriminator": scorer.name, "signature": scorer.signature}
 
     def _scorer(self, discriminator):

@@ -29,7 +29,7 @@ def check(
     from dialeval.protocols.comparison import check_run, read_results
 
     if conservative and bound != "value":
-        raise BadInput("--conservative chooses the bound by itself.", remedy="Leave out --bound.")
+        raise BadInput("--conservative chooses the bound by itself.", hint="Leave out --bound.")
     checks = check_run(
         run,
         _limits(min, "--min"),
@@ -65,12 +65,12 @@ def _limits(conditions: list[str] | None, option: str) -> dict[str, float]:
         name, _, limit = condition.partition("=")
         name = name.strip()
         if name in found:
-            raise BadInput(f"{option} names {name} twice.", remedy="Give one limit for it.")
+            raise BadInput(f"{option} names {name} twice.", hint="Give one limit for it.")
         try:
             found[name] = float(limit)
         except ValueError:
             found[name] = float("nan")
         if not name or not isfinite(found[name]):
-            remedy = f"Write {option} adversuc=0.2"
-            raise BadInput(f"expected name=number, found {condition!r}.", remedy=remedy)
+            hint = f"Write {option} adversuc=0.2"
+            raise BadInput(f"expected name=number, found {condition!r}.", hint=hint)
     return found

@@ -63,11 +63,11 @@ def _answers(output_dir: Path, test: Any, seed: int) -> dict[str, Any]:
     """Human passages of the test part, and what systems say in their place."""
     from dialeval.commands.generate import model_responder, simple_responder
     from dialeval.dialogues import BadInput, ReadOptions, iterate, read
-    from dialeval.dialogues.splits import some_dialogues
+    from dialeval.dialogues.splits import sample_dialogues
     from dialeval.protocols.generation import generate
     from dialeval.reports.generation import samples_table
 
-    human = some_dialogues(test, CONTEXTS, seed)
+    human = sample_dialogues(test, CONTEXTS, seed)
     asked = list(iterate(human))
     responders = [
         simple_responder(name, human, None, "I don't know.", seed, None)
@@ -96,8 +96,8 @@ def _evaluate(output_dir: Path, systems: dict[str, Any], seed: int) -> None:
     human = systems.pop("human")
     folder = output_dir / "evaluation"
     run = EvaluationRun(seeds=3, seed=seed, output_dir=str(folder), overwrite=True)
-    with progress() as tell:
-        told = evaluate(align(human, systems), run, tell=tell)
+    with progress() as on_progress:
+        told = evaluate(align(human, systems), run, on_progress=on_progress)
     show(told, folder, "table")
 
 

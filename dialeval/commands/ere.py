@@ -61,8 +61,8 @@ def ere(
 
     check_asked(format, limit, output_dir)
     if scores and (human or system or evaluator):
-        remedy = "Leave out --human, --system and --evaluator."
-        raise BadInput("--scores brings everything along.", remedy=remedy)
+        hint = "Leave out --human, --system and --evaluator."
+        raise BadInput("--scores brings everything along.", hint=hint)
     if scores:
         from dialeval.protocols.evaluation.scores import reliability_of_scores
 
@@ -79,9 +79,9 @@ def ere(
         input_format, skip_bad, context_turns=context_turns, filter=filter, allow_empty=True
     )
     answering = (output_dir, seed, decoding, max_new_tokens)
-    material = _material(human, system or ["parrot"], options, limit, *answering)
-    with progress() as tell:
-        told = reliability(material, run, tell=tell)
+    data = _material(human, system or ["parrot"], options, limit, *answering)
+    with progress() as on_progress:
+        told = reliability(data, run, on_progress=on_progress)
     _show(told, output_dir, format)
 
 
@@ -114,6 +114,6 @@ def _show(told: dict[str, Any], output_dir: Path, format: str) -> None:
         out.print(evaluation_table(told, out.width))
     else:
         print(as_text(told, format))
-    for remark in told["remarks"]:
-        say(f"[yellow]{escape(remark)}[/]")
+    for warning in told["warnings"]:
+        say(f"[yellow]{escape(warning)}[/]")
     say(f"Numbers: [bold]{escape(str(output_dir / 'results.json'))}[/]")

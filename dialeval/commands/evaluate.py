@@ -67,9 +67,9 @@ def evaluate(
     passages, second = human_passages(human, options, limit, seed)
     answering = (passages, options, output_dir, seed, decoding, max_new_tokens)
     systems, training = all_answers(system or ["parrot", "constant"], *answering)
-    material = align(passages, systems, second if second_human else None, training)
-    with progress() as tell:
-        told = run(material, settings, tell=tell)
+    data = align(passages, systems, second if second_human else None, training)
+    with progress() as on_progress:
+        told = run(data, settings, on_progress=on_progress)
     show(told, output_dir, format)
 
 
@@ -78,14 +78,12 @@ def check_asked(format: str, limit: int | None, output_dir: Path) -> None:
     from dialeval.dialogues import BadInput
 
     if format not in FORMATS:
-        raise BadInput(f"Unknown format {format!r}.", remedy=f"Choose from {', '.join(FORMATS)}.")
+        raise BadInput(f"Unknown format {format!r}.", hint=f"Choose from {', '.join(FORMATS)}.")
     if limit is not None and limit < 1:
         raise BadInput(f"--limit counts contexts, so it is at least 1, but got {limit}.")
     if output_dir.exists() and not output_dir.is_dir():
-        remedy = "Choose another --output-dir."
-        raise BadInput(
-            "expected a folder for the results, found a file.", output_dir, remedy=remedy
-        )
+        hint = "Choose another --output-dir."
+        raise BadInput("expected a folder for the results, found a file.", output_dir, hint=hint)
 
 
 def show(told: dict[str, Any], output_dir: Path, format: str) -> None:
@@ -100,8 +98,8 @@ def show(told: dict[str, Any], output_dir: Path, format: str) -> None:
         for line in verdict_lines(told):
             out.print(line)
         out.print(evaluation_table(told, out.width))
-        for remark in told["remarks"]:
-            say(f"[yellow]{escape(remark)}[/]")
+        for warning in told["warnings"]:
+            say(f"[yellow]{escape(warning)}[/]")
     else:
         print(as_text(told, format))
     numbers = escape(str(output_dir / "results.json"))
@@ -146,7 +144,7 @@ def human_passages(
 ) -> tuple[Any, Any]:
     """Human passages, of the embedded corpus where no file is named, and a second human's."""
     from dialeval.dialogues import BadInput, authors, by_author
-    from dialeval.dialogues.splits import some_dialogues
+    from dialeval.dialogues.splits import sample_dialogues
     from dialeval.protocols.evaluation import second_humans
 
     limit, files = limit or (None if files else 500), files or ["chitchat"]
@@ -154,9 +152,9 @@ def human_passages(
     found = by_author(everyone, "human")
     if not len(found):
         names = ", ".join(authors(everyone)) or "nobody"
-        remedy = "Give the file with the human ones."
-        raise BadInput(f"no human responses, only those of {names}.", files[0], remedy=remedy)
-    first = found if limit is None else some_dialogues(found, limit, seed)
+        hint = "Give the file with the human ones."
+        raise BadInput(f"no human responses, only those of {names}.", files[0], hint=hint)
+    first = found if limit is None else sample_dialogues(found, limit, seed)
     return first, second_humans(everyone)
 
 
@@ -169,8 +167,8 @@ def all_answers(texts: list[str], *answering: Any) -> tuple[dict[str, Any], dict
     for text in texts:
         name, answers, training = _answers(text, *answering)
         if name in found:
-            remedy = "Give each a name of its own: --system first=..."
-            raise BadInput(f"two systems are called {name!r}.", remedy=remedy)
+            hint = "Give each a name of its own: --system first=..."
+            raise BadInput(f"two systems are called {name!r}.", hint=hint)
         found[name], known[name] = answers, training
     return found, known
 
@@ -188,14 +186,14 @@ def _answers(
         return _answered(text, human, folder, seed, decoding, tokens)
     found, _ = o.read_files([path], options)
     if not len(found):
-        raise BadInput("it holds no responses.", path, remedy=f"Give what {name} answered.")
+        raise BadInput("it holds no responses.", path, hint=f"Give what {name} answered.")
     names = [each for each in authors(found) if each != "human"] or ["human"]
     if len(names) == 1 or name in names:
         return name, by_author(found, name if name in names else names[0]), _told_by(path)
     raise BadInput(
         f"it holds several systems: {', '.join(names)}.",
         path,
-        remedy=f"Name the one that is meant: --system {names[0]}={path}",
+        hint=f"Name the one that is meant: --system {names[0]}={path}",
     )
 
 
@@ -239,11 +237,11 @@ def _responder(text: str, human: Any, seed: int, decoding: str, tokens: int) -> 
     if text in SIMPLE:
         raise BadInput(
             f"{text!r} needs settings of its own.",
-            remedy=f"Let it answer with `dialeval generate --responder {text}`, then give the file "
+            hint=f"Let it answer with `dialeval generate --responder {text}`, then give the file "
             f"(--system {text}=FILE), {choices}",
         )
     try:
         return model_responder(text, decoding, max_new_tokens=tokens, seed=seed)
     except BadInput as error:
-        remedy = f"{error.remedy} Or name a file, --system NAME=FILE, {choices}"
-        raise BadInput(error.message, error.path, error.line, remedy) from None
+        hint = f"{error.hint} Or name a file, --system NAME=FILE, {choices}"
+        raise BadInput(error.message, error.path, error.line, hint) from None

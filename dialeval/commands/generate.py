@@ -83,10 +83,10 @@ def generate(
     from dialeval.dialogues import BadInput
     from dialeval.protocols.generation import generate as run
     from dialeval.reports.generation import samples_table
-    from dialeval.responders.language import remarks
+    from dialeval.responders.language import warnings
 
     if responder and responder not in SIMPLE:
-        raise BadInput(f"Unknown responder {responder!r}.", remedy=f"Choose {', '.join(SIMPLE)}.")
+        raise BadInput(f"Unknown responder {responder!r}.", hint=f"Choose {', '.join(SIMPLE)}.")
     accelerator = Accelerator(cpu=device == "cpu")
     limit = limit or (20 if data is None else None)
     options = o.read_options(
@@ -109,7 +109,7 @@ def generate(
         from dialeval.responders.endpoint import EndpointResponder
 
         if not model:
-            raise BadInput("the endpoint has to be told which model.", remedy="Name it: --model.")
+            raise BadInput("the endpoint has to be told which model.", hint="Name it: --model.")
         common |= {"max_tokens": max_new_tokens, "concurrency": concurrency, **settings}
         common |= {"system_prompt": system_prompt, "api_key_env": api_key_env}
         who = EndpointResponder(url, model, **common)
@@ -121,8 +121,8 @@ def generate(
     done = run(who, asked, output, accelerator, overwrite)
     if accelerator.is_main_process:
         out.print(samples_table(output, 6))
-        for remark in remarks(getattr(who, "counts", Counter())):
-            say(f"[yellow]{remark}[/]")
+        for warning in warnings(getattr(who, "counts", Counter())):
+            say(f"[yellow]{warning}[/]")
         again = f", {done.found_done:,} of them done before" if done.found_done else ""
         say(f"{done.contexts:,} contexts{again}, {done.answers:,} answers: [bold]{output}[/]")
         say(f"[dim]{done.signature}[/]")
@@ -187,7 +187,7 @@ def simple_responder(
 
     if kind == "stored":
         if stored is None:
-            raise BadInput("no file of stored answers.", remedy="Name it with --answers.")
+            raise BadInput("no file of stored answers.", hint="Name it with --answers.")
         return StoredResponder(stored, name)
     named = {"name": name} if name else {}
     makers = {
@@ -208,7 +208,7 @@ def setting(text: str) -> tuple[str, Any]:
 
     key, sign, value = text.partition("=")
     if not sign:
-        raise BadInput(f"expected name=value, found {text!r}.", remedy="Say --set temperature=0.7")
+        raise BadInput(f"expected name=value, found {text!r}.", hint="Say --set temperature=0.7")
     try:
         found = json.loads(value.lower())
     except json.JSONDecodeError:

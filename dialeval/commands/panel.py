@@ -55,7 +55,7 @@ def panel(
     """
     from json import dump, dumps
 
-    from dialeval.dialogues import whole_file
+    from dialeval.dialogues import atomic_write
     from dialeval.protocols.panel import panel as compare
     from dialeval.reports.transfer import panel_tables
 
@@ -70,7 +70,7 @@ def panel(
         judged.append(_judged(asker, run, human, options, limit, seed))
     found = compare(run, judged, evaluator or (), resamples=resamples, seed=seed)
     told = found.to_dict()
-    with whole_file(run / "panel.json") as file:
+    with atomic_write(run / "panel.json") as file:
         dump(told, file, ensure_ascii=False, indent=2, allow_nan=False)
     if json:
         print(dumps(told, ensure_ascii=False, indent=2, allow_nan=False))
@@ -97,12 +97,12 @@ def _asker(
 
     url, model = server["url"], server["model"]
     if llm and (url or model):
-        raise BadInput("one LLM at a time.", remedy="Give --llm, or --url and --model.")
+        raise BadInput("one LLM at a time.", hint="Give --llm, or --url and --model.")
     if llm:
         generator = load_generator(llm, chat_template)
         return GeneratorAsker(generator, samples, temperature, max_new_tokens, seed)
     if not (url and model):
-        raise BadInput("a server needs an address and a model.", remedy="Give --url and --model.")
+        raise BadInput("a server needs an address and a model.", hint="Give --url and --model.")
     responder = EndpointResponder(
         url,
         model,
@@ -130,11 +130,11 @@ def _judged(
     if not human:
         raise BadInput(
             "an LLM reads contexts, and a run does not keep them.",
-            remedy="Give the run's human passages: --human FILE (chitchat for the embedded ones).",
+            hint="Give the run's human passages: --human FILE (chitchat for the embedded ones).",
         )
     passages = by_author(o.read_files(human, options)[0], "human")
-    contests, remarks = run_contests(run, passages, limit, seed)
-    for remark in remarks:
-        say(f"[yellow]{escape(remark)}[/]")
-    with progress() as tell:
-        return judge_systems(LlmJudge(asker, run / "cache"), contests, seed, tell)
+    contests, warnings = run_contests(run, passages, limit, seed)
+    for warning in warnings:
+        say(f"[yellow]{escape(warning)}[/]")
+    with progress() as on_progress:
+        return judge_systems(LlmJudge(asker, run / "cache"), contests, seed, on_progress)

@@ -103,8 +103,8 @@ def _strategies(names: Sequence[str], preset: str, settings: dict[str, Any]) -> 
     if "generative-paraphrase" in names and not settings["generative-paraphrase"]:
         from dialeval.dialogues import BadInput
 
-        remedy = "Name it: --model smollm2."
-        raise BadInput("generative-paraphrase has to be told which model.", remedy=remedy)
+        hint = "Name it: --model smollm2."
+        raise BadInput("generative-paraphrase has to be told which model.", hint=hint)
     return [perturbation(name, preset, **settings[name]) for name in dict.fromkeys(names)]
 
 
@@ -119,15 +119,15 @@ def settings_of(
     for pair in lexicons:
         name, sign, path = pair.partition("=")
         if not sign:
-            remedy = "Say --lexicon data-paraphrase=ppdb-2.0-s-all"
-            raise BadInput(f"expected STRATEGY=PATH, found {pair!r}.", remedy=remedy)
+            hint = "Say --lexicon data-paraphrase=ppdb-2.0-s-all"
+            raise BadInput(f"expected STRATEGY=PATH, found {pair!r}.", hint=hint)
         found[name]["lexicon"] = path
     for pair in settings:
         key, value = setting(pair)
         name, dot, option = key.partition(".")
         if not dot:
-            remedy = "Say --set random-swap.words_per_swap=3"
-            raise BadInput(f"expected STRATEGY.OPTION=VALUE, found {pair!r}.", remedy=remedy)
+            hint = "Say --set random-swap.words_per_swap=3"
+            raise BadInput(f"expected STRATEGY.OPTION=VALUE, found {pair!r}.", hint=hint)
         found[name][option] = value
     return found
 
@@ -172,7 +172,7 @@ def turns_of(text: str) -> str | tuple[int, ...]:
     try:
         return tuple(int(number) for number in text.split(","))
     except ValueError:
-        raise BadInput(f"Unknown turns {text!r}.", remedy="Say all, last, or 0,-1.") from None
+        raise BadInput(f"Unknown turns {text!r}.", hint="Say all, last, or 0,-1.") from None
 
 
 def _drawn(passages: Any, limit: int | None, seed: int) -> Any:
@@ -252,11 +252,11 @@ def _show_strategies() -> None:
 
     from rich.table import Table
 
-    from dialeval.perturbations.registry import needed, strategies
+    from dialeval.perturbations.registry import required_options, strategies
 
     table = Table("name", "kind", "languages", "what it does", "options")
     for name, cls in strategies().items():
-        lacking = needed(cls)
+        lacking = required_options(cls)
         options = [f"{f.name}!" if f.name in lacking else f.name for f in fields(cls) if f.init]
         told = (cls.__doc__ or "").split("\n")[0]
         kind, known = cls.kind.replace("_", "-"), ", ".join(cls.languages or ("any",))

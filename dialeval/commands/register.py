@@ -20,7 +20,7 @@ def register() -> None:
         raise BadInput(
             f"the cache of `evaluate` cannot be written: {error}.",
             modules_folder(),
-            remedy="Set HF_HOME or HF_MODULES_CACHE to a folder that can be written.",
+            hint="Set HF_HOME or HF_MODULES_CACHE to a folder that can be written.",
         ) from None
     for name, place in places.items():
         out.print(f'evaluate.load("dialeval/{name}")  {escape(str(place))}', soft_wrap=True)

@@ -27,18 +27,18 @@ def report(
     """Write the report of a finished run again; nothing is judged or computed anew."""
     from rich.markup import escape
 
-    from dialeval.dialogues import BadInput, whole_file
+    from dialeval.dialogues import BadInput, atomic_write
 
     if format not in FORMATS:
-        raise BadInput(f"Unknown format {format!r}.", remedy=f"Choose from {', '.join(FORMATS)}.")
+        raise BadInput(f"Unknown format {format!r}.", hint=f"Choose from {', '.join(FORMATS)}.")
     if output is not None and output.is_dir():
-        remedy = f"Name a file in it, for example {output / 'report.html'}"
-        raise BadInput("expected a file name, found a directory.", output, remedy=remedy)
+        hint = f"Name a file in it, for example {output / 'report.html'}"
+        raise BadInput("expected a file name, found a directory.", output, hint=hint)
     told = _told(run)
     if (other := _other_page(told)) is not None:
         if format != "html" or output is not None:
-            remedy = "Leave out --format and --output: it goes to report.html in the folder."
-            raise BadInput("this kind of run has a page of HTML only.", run, remedy=remedy)
+            hint = "Leave out --format and --output: it goes to report.html in the folder."
+            raise BadInput("this kind of run has a page of HTML only.", run, hint=hint)
         output = other(run)
     elif format == "html":
         output = _page(run, output)
@@ -49,7 +49,7 @@ def report(
         if output is None:
             print(text)
             return
-        with whole_file(output) as file:
+        with atomic_write(output) as file:
             file.write(text.rstrip("\n") + "\n")
     say(f"Report: [bold]{escape(str(output))}[/]")
 
@@ -59,17 +59,17 @@ def _told(run: Path) -> dict[str, Any]:
     from dialeval.dialogues import BadInput
     from dialeval.protocols.comparison import read_results
 
-    remedy = "Give the --output-dir of a finished `dialeval evaluate` or `dialeval ere`."
+    hint = "Give the --output-dir of a finished `dialeval evaluate` or `dialeval ere`."
     if not run.is_dir():
         found = "a file" if run.exists() else "nothing"
-        raise BadInput(f"expected a folder, found {found}.", run, remedy=remedy)
+        raise BadInput(f"expected a folder, found {found}.", run, hint=hint)
     told = read_results(run)
     metrics = {row["metric"] for row in told["results"]}
     if _other_page(told) is not None:
         return told
     if not metrics & {"adversuc", "ere", "ere_transfer"}:
         held = ", ".join(sorted(map(str, metrics))) or "none"
-        raise BadInput(f"these are no results of an evaluation, but {held}.", run, remedy=remedy)
+        raise BadInput(f"these are no results of an evaluation, but {held}.", run, hint=hint)
     return told
 
 

@@ -132,7 +132,7 @@ def robustness(
             _responder(each, pool, decoding, max_new_tokens, seed) for each in model or ["smollm2"]
         ]
     judges = _judges(evaluator, pool, asked, seed, output_dir)
-    told = study(asked, systems, strategies, run, judges, tell=_say_who)
+    told = study(asked, systems, strategies, run, judges, on_progress=_say_who)
     show(told, output_dir)
 
 
@@ -149,8 +149,8 @@ def show(told: dict[str, Any], output_dir: Path) -> None:
     for table in robustness_tables(told):
         out.print()
         out.print(table)
-    for remark in told["remarks"]:
-        say(f"[yellow]{escape(remark)}[/]")
+    for warning in told["warnings"]:
+        say(f"[yellow]{escape(warning)}[/]")
     numbers = escape(str(output_dir / "results.json"))
     say(f"Report: [bold]{escape(str(path))}[/], numbers: [bold]{numbers}[/]")
     say(f"[dim]{escape(told['signature'])}[/]")
@@ -166,8 +166,8 @@ def _refuse_both(model: list[str] | None, strategy: list[str] | None) -> None:
     from dialeval.dialogues import BadInput
 
     if model or strategy:
-        remedy = "Leave out --model and --strategy, or --stored."
-        raise BadInput("stored replies come with their system and strategies.", remedy=remedy)
+        hint = "Leave out --model and --strategy, or --stored."
+        raise BadInput("stored replies come with their system and strategies.", hint=hint)
 
 
 def _contexts(
@@ -182,8 +182,8 @@ def _contexts(
     limit = limit or (None if files else LIMIT)
     found = by_author(o.read_files(files or ["chitchat"], options)[0], "human")
     if not len(found):
-        remedy = "Give a file with contexts and human replies."
-        raise BadInput("no human responses.", (files or [""])[0], remedy=remedy)
+        hint = "Give a file with contexts and human replies."
+        raise BadInput("no human responses.", (files or [""])[0], hint=hint)
     return contexts(found, limit, seed), found
 
 
@@ -213,8 +213,8 @@ def _stored(
     for pair in pairs:
         key, sign, path = pair.partition("=")
         if not sign or key in found:
-            remedy = "Say --stored normal=FILE --stored add-negation=FILE, each name once."
-            raise BadInput(f"expected NAME=FILE, found {pair!r}.", remedy=remedy)
+            hint = "Say --stored normal=FILE --stored add-negation=FILE, each name once."
+            raise BadInput(f"expected NAME=FILE, found {pair!r}.", hint=hint)
         found[key] = list(iterate(o.read_files([path], options)[0]))
     human = list(iterate(by_author(o.read_files(data, options)[0], "human"))) if data else None
     asked, cases, answers = stored_answers(name, found, human)
@@ -232,9 +232,9 @@ def _judges(
         if text == "none":
             continue
         if text != "embedding":
-            from dialeval.protocols.evaluation.fixed import judge_name, load_fixed
+            from dialeval.protocols.evaluation.frozen import evaluator_name, load_frozen
 
-            judge = load_fixed(judge_name(text, ()), text.partition("=")[2] or text)
+            judge = load_frozen(evaluator_name(text, ()), text.partition("=")[2] or text)
             say(judge.decide(to_passages(asked), folder / "thresholds.json"))
             judges.append(judge)
             continue
@@ -252,13 +252,13 @@ def _fitted(pool: Any, asked: Sequence[Any], seed: int) -> Any:
     import numpy as np
 
     from dialeval.dialogues import BadInput
-    from dialeval.dialogues.splits import some_dialogues
+    from dialeval.dialogues.splits import sample_dialogues
     from dialeval.protocols.robustness import fit_judge
 
     if pool is None:
-        remedy = "Give a saved judge: --evaluator FOLDER."
-        raise BadInput("stored replies leave no dialogues to fit a judge on.", remedy=remedy)
+        hint = "Give a saved judge: --evaluator FOLDER."
+        raise BadInput("stored replies leave no dialogues to fit a judge on.", hint=hint)
     mine = {each.dialogue_id for each in asked}
     others = np.flatnonzero([each not in mine for each in pool["dialogue_id"]])
     rest = pool.select(others)
-    return fit_judge(some_dialogues(rest, _POOL, seed) if len(rest) > _POOL else rest, seed)
+    return fit_judge(sample_dialogues(rest, _POOL, seed) if len(rest) > _POOL else rest, seed)

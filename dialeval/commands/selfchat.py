@@ -41,7 +41,7 @@ def selfchat(
     """Let two responders talk, from contexts of a corpus; one chat a line, readable as `chat`."""
     import json
 
-    from dialeval.dialogues import whole_file
+    from dialeval.dialogues import atomic_write
     from dialeval.reports.generation import chat_table
     from dialeval.responders.selfchat import self_chat
     from dialeval.responders.simple import ParrotResponder
@@ -61,7 +61,7 @@ def selfchat(
     first = responder(one)
     second = first if two in (None, one) else responder(two)
     chats = list(self_chat(first, second, contexts(found, limit, seed), turns))
-    with whole_file(output) as file:
+    with atomic_write(output) as file:
         for chat in chats:
             messages = [
                 {"role": turn.speaker, "content": turn.text, "author": turn.author}

@@ -53,10 +53,12 @@ def transfer(
     passages, _ = human_passages(human, options, limit, seed)
     answering = (passages, options, output_dir, seed, "sampling", 40)
     systems, training = all_answers(system or ["parrot", "constant"], *answering)
-    material = align(passages, systems, training=training)
+    data = align(passages, systems, training=training)
     wanted = evaluator or ["svm-unigram"]
-    with progress() as tell:
-        found = [run(material, name, seed, tell=tell, folder=output_dir) for name in wanted]
+    with progress() as on_progress:
+        found = [
+            run(data, name, seed, on_progress=on_progress, folder=output_dir) for name in wanted
+        ]
     path = write_transfer(found, output_dir)
     names = [re.sub(r"[^\w.-]+", "-", one.evaluator) for one in found]
     pictures = [
@@ -69,6 +71,6 @@ def transfer(
     else:
         for each in found:
             out.print(transfer_table(each))
-    for remark in dict.fromkeys(remark for one in found for remark in one.remarks):
-        say(f"[yellow]{escape(remark)}[/]")
+    for warning in dict.fromkeys(warning for one in found for warning in one.warnings):
+        say(f"[yellow]{escape(warning)}[/]")
     say(f"Numbers: [bold]{path}[/], heat maps: [bold]{', '.join(pictures)}[/]")

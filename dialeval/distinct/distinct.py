@@ -4,7 +4,7 @@ import datasets
 import evaluate
 
 from dialeval.metrics.distinct import distinct
-from dialeval.metrics.modules import chosen, complete, taken
+from dialeval.metrics.modules import select_features, check_batch, accepted_keywords
 
 _DESCRIPTION = """
 How various a system's responses are: distinct unigrams and bigrams per token, mean length, the
@@ -56,12 +56,12 @@ class Distinct(evaluate.Metric):
             description=_DESCRIPTION,
             citation=_CITATION,
             inputs_description=_INPUTS,
-            features=chosen(self.config_name, default=datasets.Features(columns)),
+            features=select_features(self.config_name, default=datasets.Features(columns)),
             reference_urls=["https://aclanthology.org/N16-1014"],
         )
 
     def _infer_feature_from_batch(self, batch):
-        return super()._infer_feature_from_batch(complete(batch))
+        return super()._infer_feature_from_batch(check_batch(batch))
 
     def _compute(self, predictions, **keywords):
-        return distinct(predictions, **taken(keywords, distinct))
+        return distinct(predictions, **accepted_keywords(keywords, distinct))

@@ -4,7 +4,7 @@ import datasets
 import evaluate
 
 from dialeval.metrics.ere import ere
-from dialeval.metrics.modules import chosen, complete, taken
+from dialeval.metrics.modules import select_features, check_batch, accepted_keywords
 
 _DESCRIPTION = """
 The evaluator reliability error is the mean absolute deviation of a judge's AdverSuc from what it
@@ -95,12 +95,12 @@ class Ere(evaluate.Metric):
             description=_DESCRIPTION,
             citation=_CITATION,
             inputs_description=_INPUTS,
-            features=chosen(self.config_name, default=datasets.Features(columns)),
+            features=select_features(self.config_name, default=datasets.Features(columns)),
             reference_urls=["https://aclanthology.org/D17-1230"],
         )
 
     def _infer_feature_from_batch(self, batch):
-        return super()._infer_feature_from_batch(complete(batch))
+        return super()._infer_feature_from_batch(check_batch(batch))
 
     def _compute(self, predictions, references, scenarios, **keywords):
-        return ere(predictions, references, scenarios, **taken(keywords, ere))
+        return ere(predictions, references, scenarios, **accepted_keywords(keywords, ere))

@@ -3,7 +3,7 @@
 import datasets
 import evaluate
 
-from dialeval.metrics.modules import chosen, complete, taken
+from dialeval.metrics.modules import select_features, check_batch, accepted_keywords
 from dialeval.metrics.random_replies import versus_random
 
 _DESCRIPTION = """
@@ -83,7 +83,7 @@ class HumanVsRandom(evaluate.Metric):
             description=_DESCRIPTION,
             citation=_CITATION,
             inputs_description=_INPUTS,
-            features=chosen(self.config_name, default=datasets.Features(columns)),
+            features=select_features(self.config_name, default=datasets.Features(columns)),
             reference_urls=[
                 "https://aclanthology.org/W17-5534",
                 "https://aclanthology.org/D17-1230",
@@ -91,7 +91,7 @@ class HumanVsRandom(evaluate.Metric):
         )
 
     def _infer_feature_from_batch(self, batch):
-        return super()._infer_feature_from_batch(complete(batch))
+        return super()._infer_feature_from_batch(check_batch(batch))
 
     def _compute(self, predictions, references, **keywords):
-        return versus_random(predictions, references, **taken(keywords, versus_random))
+        return versus_random(predictions, references, **accepted_keywords(keywords, versus_random))

@@ -29,7 +29,7 @@ POWER = 0.8
 BOUNDS = ("value", "low", "high", "conservative")
 _COLUMNS = ["system", "evaluator", "id", "dialogue_id", "label", "taken", "response"]
 _STEP = 0.5  # what one decision about one context moves: human and machine weigh half each
-_REMEDY = "Give the --output-dir of a finished `dialeval evaluate`."
+_HINT = "Give the --output-dir of a finished `dialeval evaluate`."
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,14 +120,14 @@ class Comparison:
             AdverSuc and n of each system before each evaluator, on all its contexts.
         groups (`dict[str, list[list[str]]]`):
             Largest sets in which no pair is told apart; a system may stand in several.
-        remarks, warnings (`list[str]`):
+        warnings, warnings (`list[str]`):
             What was left out, and what makes a comparison doubtful.
     """
 
     pairs: list[Pair]
     systems: list[dict[str, Any]]
     groups: dict[str, list[list[str]]]
-    remarks: list[str]
+    notes: list[str]
     warnings: list[str]
     settings: dict[str, Any]
 
@@ -166,17 +166,17 @@ def compare_runs(
     for evaluator in _chosen(evaluators, [each.evaluator for each in entries], "evaluator"):
         mine = [each for each in entries if each.evaluator == evaluator]
         found.systems.extend(_summary(each) for each in mine)
-        found.remarks.extend(
+        found.notes.extend(
             f"{each.label} before {evaluator}: {each.one_sided:,} contexts without a human or "
             "without a machine response are left out."
             for each in mine
             if each.one_sided
         )
         if len(mine) < 2:
-            found.remarks.append(f"{evaluator} judged {mine[0].label} alone: nothing to compare.")
+            found.notes.append(f"{evaluator} judged {mine[0].label} alone: nothing to compare.")
             continue
         found.warnings.extend(_judge_warnings(mine))
-        pairs = list(_pairs(mine, found.remarks, **settings))
+        pairs = list(_pairs(mine, found.notes, **settings))
         found.groups[evaluator] = _groups(mine, pairs)
         found.pairs.extend(pairs)
     _refuse_nothing(found)
@@ -220,7 +220,7 @@ def run_names(folders: Sequence[Path | str]) -> dict[str, Path]:
     paths = [Path(folder).resolve() for folder in folders]
     twice = [str(path) for path, times in Counter(paths).items() if times > 1]
     if twice:
-        raise BadInput("this run was given twice.", twice[0], remedy="Give each run once.")
+        raise BadInput("this run was given twice.", twice[0], hint="Give each run once.")
     for depth in range(1, max(len(path.parts) for path in paths) + 1):
         names = ["/".join(path.parts[-depth:]) for path in paths]
         if len(set(names)) == len(names):
@@ -234,14 +234,14 @@ def read_results(folder: Path | str) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text("utf-8"))
     except (FileNotFoundError, NotADirectoryError):
-        raise BadInput("no results.json here.", folder, remedy=_REMEDY) from None
+        raise BadInput("no results.json here.", folder, hint=_HINT) from None
     except ValueError as error:
-        raise BadInput(f"expected JSON, but {error}.", path, remedy=_REMEDY) from None
+        raise BadInput(f"expected JSON, but {error}.", path, hint=_HINT) from None
     rows = found.get("results") if isinstance(found, dict) else None
     keys = {"metric", "system", "evaluator", "value"}
     if not isinstance(rows, list) or not all(isinstance(r, dict) and keys <= set(r) for r in rows):
         told = "expected a list `results` of objects with metric, system, evaluator and value."
-        raise BadInput(told, path, remedy=_REMEDY)
+        raise BadInput(told, path, hint=_HINT)
     return found
 
 
@@ -267,12 +267,12 @@ def _read_scores(folder: Path) -> pa.Table:
     try:
         table = parquet.read_table(path)
     except FileNotFoundError:
-        raise BadInput("no scores.parquet here.", folder, remedy=_REMEDY) from None
+        raise BadInput("no scores.parquet here.", folder, hint=_HINT) from None
     except pa.ArrowInvalid as error:
-        raise BadInput(f"expected a Parquet file, but {error}.", path, remedy=_REMEDY) from None
+        raise BadInput(f"expected a Parquet file, but {error}.", path, hint=_HINT) from None
     missing = [name for name in (*_COLUMNS, "scenario") if name not in table.column_names]
     if missing:
-        raise BadInput(f"the columns {', '.join(missing)} are missing.", path, remedy=_REMEDY)
+        raise BadInput(f"the columns {', '.join(missing)} are missing.", path, hint=_HINT)
     table = table.filter(pc.equal(table["scenario"], "human_machine")).select(_COLUMNS).drop_null()
     kinds = dict.fromkeys(_COLUMNS, pa.string()) | {"label": pa.int64(), "taken": pa.float64()}
     table = pa.table({name: pc.cast(table[name], kind) for name, kind in kinds.items()})
@@ -310,7 +310,7 @@ def _chosen(wanted: Sequence[str], known: Iterable[str], what: str) -> list[str]
     for name in wanted:
         if name not in known:
             choices = ", ".join(known) or "none: nothing was judged"
-            raise BadInput(f"Unknown {what} {name!r}.", remedy=f"Choose one of {choices}.")
+            raise BadInput(f"Unknown {what} {name!r}.", hint=f"Choose one of {choices}.")
     return list(dict.fromkeys(wanted)) or [name for name in known if name not in REFERENCES]
 
 
@@ -321,15 +321,15 @@ def _summary(one: Decisions) -> dict[str, Any]:
 
 
 def _pairs(
-    entries: Sequence[Decisions], remarks: list[str], resamples: int, seed: int, alpha: float
+    entries: Sequence[Decisions], notes: list[str], resamples: int, seed: int, alpha: float
 ) -> list[Pair]:
     """The comparisons of one evaluator, largest difference first."""
     matched = [(one, two, *_common(one, two)) for one, two in combinations(entries, 2)]
-    remarks.extend(filter(None, (_left_out(*each) for each in matched)))
+    notes.extend(filter(None, (_left_out(*each) for each in matched)))
     able = [each[:4] for each in matched if len(each[2])]
     share = alpha / max(1, len(able))  # what Holm asks of the smallest p-value
     if 1 / (resamples + 1) > share:
-        remarks.append(f"{resamples} resamples cannot show a p-value of {share:.2g}: ask for more.")
+        notes.append(f"{resamples} resamples cannot show a p-value of {share:.2g}: ask for more.")
     found = [_compared(*each, resamples, seed, share) for each in able]
     adjusted = holm([pair.p for pair in found])
     pairs = [
@@ -467,12 +467,12 @@ def _refuse_nothing(found: Comparison) -> None:
     systems = sorted({each["label"] for each in found.systems})
     if not systems:
         told = "no judge but coin or length set a system against humans here."
-        raise BadInput(told, remedy=_REMEDY)
+        raise BadInput(told, hint=_HINT)
     if not found.groups:
         told = f"only one system a judge: {', '.join(systems)}."
-        raise BadInput(told, remedy="Give another run, or evaluate two systems in one.")
-    remedy = "Evaluate both systems on the same --human file."
-    raise BadInput(f"no common contexts. {' '.join(found.remarks)}", remedy=remedy)
+        raise BadInput(told, hint="Give another run, or evaluate two systems in one.")
+    hint = "Evaluate both systems on the same --human file."
+    raise BadInput(f"no common contexts. {' '.join(found.notes)}", hint=hint)
 
 
 @dataclass(frozen=True)
@@ -541,11 +541,11 @@ def check_run(
             `"conservative"` end, low for `min` and high for `max`.
     """
     if bound not in BOUNDS:
-        raise BadInput(f"Unknown bound {bound!r}.", remedy=f"Choose one of {', '.join(BOUNDS)}.")
+        raise BadInput(f"Unknown bound {bound!r}.", hint=f"Choose one of {', '.join(BOUNDS)}.")
     limits = [(*each, False) for each in (min or {}).items()]
     limits += [(*each, True) for each in (max or {}).items()]
     if not limits:
-        raise BadInput("no condition to check.", remedy="Give one: --min adversuc=0.2")
+        raise BadInput("no condition to check.", hint="Give one: --min adversuc=0.2")
     rows = read_results(folder)["results"]
     judged = {row["system"] for row in rows if row["system"] and row["evaluator"]}
     judged -= {SECOND_HUMAN}  # a reference, which no limit is for

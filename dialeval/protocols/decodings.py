@@ -14,17 +14,17 @@ from dialeval.dialogues import (
     Passage,
     Passages,
     ReadOptions,
+    atomic_write,
     by_author,
     iterate,
     read,
     split,
     to_passages,
-    whole_file,
 )
 from dialeval.dialogues.tokens import tokens
 from dialeval.metrics.distinct import distinct
 from dialeval.protocols.discriminator import DiscriminatorRun, train_discriminator
-from dialeval.protocols.evaluators import EVALUATORS, with_settings
+from dialeval.protocols.evaluators import NETWORK_SETTINGS, with_settings
 from dialeval.protocols.generation import generate
 from dialeval.responders.decoding import DECODINGS
 from dialeval.responders.generators import Generator, load_generator
@@ -50,7 +50,7 @@ class DecodingsRun:
     )
     judges: list[str] = field(
         default_factory=lambda: ["svm-unigram", "hierarchical"],
-        metadata={"help": ", ".join(EVALUATORS)},
+        metadata={"help": ", ".join(NETWORK_SETTINGS)},
     )
     judge_contexts: int = field(default=600, metadata={"help": "Contexts that judges learn on."})
     test_contexts: int = field(default=300, metadata={"help": "Contexts of the test."})
@@ -61,7 +61,7 @@ class DecodingsRun:
 def compare_decodings(
     run: DecodingsRun,
     config: DiscriminatorConfig,
-    tell: Callable[[dict[str, Any]], Any] = lambda _: None,
+    on_progress: Callable[[dict[str, Any]], Any] = lambda _: None,
 ) -> list[dict[str, Any]]:
     """Adversarial success of each strategy before each judge, on the same contexts.
 
@@ -88,8 +88,10 @@ def compare_decodings(
         told = spread([passage.response for passage in answers["test"]])
         pairs = _pairs(human, answers, config.seed)
         for judge in run.judges:
-            rows.append({"decoding": name, **told, **_judged(judge, pairs, config, folder, tell)})
-        with whole_file(Path(run.output_dir) / "decodings.json") as file:
+            rows.append(
+                {"decoding": name, **told, **_judged(judge, pairs, config, folder, on_progress)}
+            )
+        with atomic_write(Path(run.output_dir) / "decodings.json") as file:
             json.dump(rows, file, ensure_ascii=False, indent=2)
     return rows
 
@@ -112,7 +114,7 @@ def _possible(names: Sequence[str], helpers: dict[str, Generator]) -> list[str]:
     unknown = [name for name in names if name not in DECODINGS]
     if unknown:
         choices = ", ".join(DECODINGS)
-        raise BadInput(f"Unknown decoding {unknown[0]!r}.", remedy=f"Choose from {choices}.")
+        raise BadInput(f"Unknown decoding {unknown[0]!r}.", hint=f"Choose from {choices}.")
     needs = {"mmi-backward": "backward", "mmi-penalty": "language_model"}
     return [name for name in names if needs.get(name, "") in ("", *helpers)]
 
@@ -157,9 +159,9 @@ def _judged(
     pairs: dict[str, Passages],
     config: DiscriminatorConfig,
     folder: Path,
-    tell: Callable[[dict[str, Any]], Any],
+    on_progress: Callable[[dict[str, Any]], Any],
 ) -> dict[str, Any]:
-    settings = EVALUATORS[judge]
+    settings = NETWORK_SETTINGS[judge]
     output = folder / judge
     stored = output / "results.json"
     if stored.is_file():
@@ -167,7 +169,7 @@ def _judged(
     else:
         run = with_settings({"model": judge, **settings}, DiscriminatorRun(output_dir=str(output)))
         run = replace(run, scenario="human_machine", resume=True)
-        results = train_discriminator(run, with_settings(settings, config), tell, pairs)
+        results = train_discriminator(run, with_settings(settings, config), on_progress, pairs)
     found = {row["evaluator"]: row for row in results["results"]}
     row = results["results"][0]
     return {

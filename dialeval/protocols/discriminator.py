@@ -19,10 +19,10 @@ from dialeval.dialogues import (
     Pairing,
     Passages,
     ReadOptions,
+    atomic_write,
     by_author,
     read,
     split,
-    whole_file,
 )
 from dialeval.dialogues.encoding import InputFormat, input_format
 from dialeval.dialogues.splits import row_hashes
@@ -117,7 +117,7 @@ class DiscriminatorRun:
 def train_discriminator(
     run: DiscriminatorRun,
     config: DiscriminatorConfig,
-    tell: Callable[[dict[str, Any]], Any] = lambda _: None,
+    on_progress: Callable[[dict[str, Any]], Any] = lambda _: None,
     pairs: dict[str, Passages] | None = None,
 ) -> dict[str, Any]:
     """Train, calibrate, test and save a discriminator; gives the numbers that were saved.
@@ -135,7 +135,7 @@ def train_discriminator(
     if run.model in FITTED:
         scorer, training = FITTED[run.model](run, config, pairs), {}
     else:
-        scorer, training = _train_network(run, config, accelerator, pairs, tell)
+        scorer, training = _train_network(run, config, accelerator, pairs, on_progress)
     results = {
         "signature": scorer.signature,
         "results": [
@@ -158,7 +158,7 @@ def _train_network(
     config: DiscriminatorConfig,
     accelerator: Accelerator,
     pairs: dict[str, Passages],
-    tell: Callable[[dict[str, Any]], Any],
+    on_progress: Callable[[dict[str, Any]], Any],
 ) -> tuple[NeuralScorer, dict[str, Any]]:
     model, tokenizer, format = build(run, pairs["train"])
     format = format.limited(run.max_length)
@@ -167,12 +167,12 @@ def _train_network(
         raise BadInput(
             "an earlier run left a checkpoint here.",
             run.output_dir,
-            remedy="Go on with --resume, or choose another --output-dir.",
+            hint="Go on with --resume, or choose another --output-dir.",
         )
     trainer = DiscriminatorTrainer(model, tokenizer, format, config, accelerator, checkpoint)
     history = []
     for numbers in trainer.train(pairs["train"], pairs["validation"]):
-        tell(numbers)
+        on_progress(numbers)
         accelerator.log({k: v for k, v in numbers.items() if k != "total"}, step=numbers["step"])
         if "validation_loss" in numbers:
             history.append(numbers)
@@ -250,7 +250,7 @@ FITTED: dict[str, Callable[..., Any]] = {
 def make_pairs(run: DiscriminatorRun, seed: int) -> dict[str, Passages]:
     """Training, validation and test pairs that share no dialogue, drawn inside each part."""
     if run.filter not in FILTERS:
-        raise BadInput(f"Unknown filter {run.filter!r}.", remedy=f"Choose {', '.join(FILTERS)}.")
+        raise BadInput(f"Unknown filter {run.filter!r}.", hint=f"Choose {', '.join(FILTERS)}.")
     options = ReadOptions(cut=Cut(run.context_turns), filters=FILTERS[run.filter])
     passages, _ = read(run.data, options)
     machine = read(run.machine, options)[0] if run.machine else None
@@ -264,14 +264,14 @@ def make_pairs(run: DiscriminatorRun, seed: int) -> dict[str, Passages]:
     others = split(machine, PARTS, salt) if machine is not None else dict.fromkeys(PARTS)
     empty = [name for name in PARTS if not len(parts[name])]
     if empty:
-        remedy = "Give more dialogues."
-        raise BadInput(f"no dialogue is left for {', '.join(empty)}.", run.data[0], remedy=remedy)
+        hint = "Give more dialogues."
+        raise BadInput(f"no dialogue is left for {', '.join(empty)}.", run.data[0], hint=hint)
     pairs = {name: pairing(parts[name], others[name]) for name in PARTS}
     limits = {"train": run.max_pairs, "validation": run.max_eval_pairs, "test": run.max_eval_pairs}
-    return {name: _at_most(pairs[name], limit, seed) for name, limit in limits.items()}
+    return {name: _subsample(pairs[name], limit, seed) for name, limit in limits.items()}
 
 
-def _at_most(pairs: Passages, limit: int, seed: int) -> Passages:
+def _subsample(pairs: Passages, limit: int, seed: int) -> Passages:
     """So many pairs, drawn at random; all of them where the limit is below 1."""
     numbers = np.asarray(pairs["pair"])
     if not 0 < limit < len(numbers) // 2:
@@ -286,7 +286,7 @@ def build(run: DiscriminatorRun, pairs: Passages) -> tuple[Any, Any, InputFormat
         return _transformer(run)
     if run.model not in RECURRENT:
         choices = ", ".join([*RECURRENT, *FITTED])
-        raise BadInput(f"Unknown model {run.model!r}.", remedy=f"Choose one of {choices}.")
+        raise BadInput(f"Unknown model {run.model!r}.", hint=f"Choose one of {choices}.")
     tokenizer = _tokenizer(run, pairs)
     config = RECURRENT[run.model](
         vocab_size=len(tokenizer),
@@ -392,7 +392,7 @@ def _plain(run: DiscriminatorRun, config: DiscriminatorConfig) -> dict[str, Any]
 
 def _save(scorer: Any, results: dict[str, Any], folder: Path) -> None:
     save_scorer(scorer, folder)
-    with whole_file(folder / "results.json") as file:
+    with atomic_write(folder / "results.json") as file:
         json.dump(results, file, ensure_ascii=False, indent=2)
         file.write("\n")
     shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)

@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from dialeval.dialogues import BadInput, whole_file
+from dialeval.dialogues import BadInput, atomic_write
 from dialeval.protocols.discriminator import DiscriminatorRun, train_discriminator
 from dialeval.training import DiscriminatorConfig
 
@@ -15,7 +15,7 @@ _PRETRAINED = {
     "optimizer": "adamw", "learning_rate": 1e-4, "batch_size": 16, "epochs": 3,
     "schedule": "linear", "warmup_steps": 20, "max_grad_norm": 1.0,
 }  # fmt: skip
-EVALUATORS: dict[str, dict[str, Any]] = {
+NETWORK_SETTINGS: dict[str, dict[str, Any]] = {
     "length": {},
     "svm-response": {},
     "svm-unigram": {},
@@ -31,26 +31,26 @@ EVALUATORS: dict[str, dict[str, Any]] = {
 def compare_evaluators(
     run: DiscriminatorRun,
     config: DiscriminatorConfig,
-    names: Sequence[str] = tuple(EVALUATORS),
-    tell: Callable[[dict[str, Any]], Any] = lambda _: None,
+    names: Sequence[str] = tuple(NETWORK_SETTINGS),
+    on_progress: Callable[[dict[str, Any]], Any] = lambda _: None,
 ) -> list[dict[str, Any]]:
     """Held-out accuracy of each evaluator and of its blindfolded selves, trained on the same pairs.
 
     Each is saved in a folder of its own; one that is there already is not trained again.
     """
-    unknown = [name for name in names if name not in EVALUATORS]
+    unknown = [name for name in names if name not in NETWORK_SETTINGS]
     if unknown:
-        choices = ", ".join(EVALUATORS)
-        raise BadInput(f"Unknown evaluator {unknown[0]!r}.", remedy=f"Choose from {choices}.")
+        choices = ", ".join(NETWORK_SETTINGS)
+        raise BadInput(f"Unknown evaluator {unknown[0]!r}.", hint=f"Choose from {choices}.")
     rows = []
     for name in names:
-        ours = with_settings({"model": name, **EVALUATORS[name]}, run)
+        ours = with_settings({"model": name, **NETWORK_SETTINGS[name]}, run)
         ours = replace(ours, output_dir=str(Path(run.output_dir) / name))
         results = _stored(Path(ours.output_dir)) or train_discriminator(
-            ours, with_settings(EVALUATORS[name], config), tell
+            ours, with_settings(NETWORK_SETTINGS[name], config), on_progress
         )
         rows += [{"trained": name, **row} for row in results["results"]]
-        with whole_file(Path(run.output_dir) / "evaluators.json") as file:
+        with atomic_write(Path(run.output_dir) / "evaluators.json") as file:
             json.dump(rows, file, ensure_ascii=False, indent=2)
     return rows
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from dialeval._version import __version__
 from dialeval.dialogues import BadInput, Passage, Passages, iterate, to_passages, write_passages
-from dialeval.dialogues.storage import whole_file
+from dialeval.dialogues.storage import atomic_write
 from dialeval.dialogues.types import text_key
 from dialeval.responders import HYPOTHESIS, Responder
 
@@ -45,7 +45,7 @@ def generate(
     """
     asked = list(iterate(passages)) if isinstance(passages, Passages) else list(passages)
     if not asked:
-        raise BadInput("there is no context to answer.", remedy="Check the data and its filters.")
+        raise BadInput("there is no context to answer.", hint="Check the data and its filters.")
     run = run_hash(responder.signature, asked)
     rank, ranks = _place(accelerator)
     journal = Journal(Path(output), run, rank)
@@ -91,7 +91,7 @@ class Journal:
             raise BadInput(
                 "another run wrote here: other contexts, responder or settings.",
                 self.output,
-                remedy="Choose another --output, or replace it with --overwrite.",
+                hint="Choose another --output, or replace it with --overwrite.",
             )
         for path in [*self._paths(), self.output, self.manifest]:
             path.unlink(missing_ok=True)
@@ -138,7 +138,7 @@ class Journal:
             told = {"run": self.run, "signature": responder.signature, "dialeval": __version__,
                     "contexts": len(asked), "answers": len(table),
                     "training": _training(responder)}  # fmt: skip
-            with whole_file(self.manifest) as file:
+            with atomic_write(self.manifest) as file:
                 json.dump(told, file, ensure_ascii=False, indent=2)
                 file.write("\n")
         for path in self._paths():

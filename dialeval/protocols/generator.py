@@ -22,12 +22,12 @@ from dialeval.dialogues import (
     Filters,
     Passages,
     ReadOptions,
+    atomic_write,
     by_author,
     iterate,
     read,
     split,
     to_passages,
-    whole_file,
 )
 from dialeval.dialogues.storage import texts_of
 from dialeval.dialogues.types import text_hash
@@ -106,19 +106,17 @@ class GeneratorRun:
         if self.tune not in ("full", "lora"):
             raise BadInput(f"`tune` is full or lora, but got {self.tune!r}.")
         if self.tune == "lora" and self.model in NEW:
-            remedy = "Give --model a folder or a name on the Hub, or leave out --tune."
-            raise BadInput(
-                f"lora adapts a pretrained model, not a new {self.model}.", remedy=remedy
-            )
+            hint = "Give --model a folder or a name on the Hub, or leave out --tune."
+            raise BadInput(f"lora adapts a pretrained model, not a new {self.model}.", hint=hint)
         if self.filter not in FILTERS:
             choices = ", ".join(FILTERS)
-            raise BadInput(f"Unknown filter {self.filter!r}.", remedy=f"Choose {choices}.")
+            raise BadInput(f"Unknown filter {self.filter!r}.", hint=f"Choose {choices}.")
 
 
 def train_generator(
     run: GeneratorRun,
     config: GeneratorConfig,
-    tell: Callable[[dict[str, Any]], Any] = lambda _: None,
+    on_progress: Callable[[dict[str, Any]], Any] = lambda _: None,
     accelerator: Accelerator | None = None,
 ) -> dict[str, Any]:
     """Train, test and save a generator; gives the numbers that were saved.
@@ -135,7 +133,7 @@ def train_generator(
         raise BadInput(
             "an earlier run left a checkpoint here.",
             run.output_dir,
-            remedy="Go on with --resume, or choose another --output_dir.",
+            hint="Go on with --resume, or choose another --output_dir.",
         )
     set_seed(config.seed)
     accelerator = accelerator or _accelerator(run, config)
@@ -147,7 +145,7 @@ def train_generator(
         if "perplexity" in numbers:
             numbers["samples"] = samples(generator, parts["validation"], run.samples)
             history.append(numbers)
-        tell(numbers)
+        on_progress(numbers)
         plain = {k: v for k, v in numbers.items() if k not in ("total", "samples")}
         accelerator.log(plain, step=numbers["step"])
     results = _results(run, config, trainer, parts, history)
@@ -164,10 +162,10 @@ def _accelerator(run: GeneratorRun, config: GeneratorConfig) -> Accelerator:
     try:
         accelerator = Accelerator(log_with=run.log_with, project_dir=run.output_dir)
     except ValueError as error:
-        raise BadInput(f"{error}.", remedy="Give --log_with another tracker.") from None
+        raise BadInput(f"{error}.", hint="Give --log_with another tracker.") from None
     if run.log_with and not accelerator.log_with:  # Accelerate would warn at most, and go on
-        remedy = "Install it, or leave out --log_with."
-        raise BadInput(f"the tracker {run.log_with!r} is not installed.", remedy=remedy)
+        hint = "Install it, or leave out --log_with."
+        raise BadInput(f"the tracker {run.log_with!r} is not installed.", hint=hint)
     settings = {**asdict(run), **asdict(config)}
     told = {k: ",".join(v) if isinstance(v, list) else v for k, v in settings.items()}
     told = {k: v for k, v in told.items() if v is not None}
@@ -183,10 +181,10 @@ def make_parts(run: GeneratorRun, seed: int) -> dict[str, Passages]:
     parts = split(passages, PARTS, salt)
     empty = [name for name in PARTS if not len(parts[name])]
     if empty:
-        remedy = "Give more dialogues, or lower --min_response."
-        raise BadInput(f"no dialogue is left for {', '.join(empty)}.", run.data[0], remedy=remedy)
+        hint = "Give more dialogues, or lower --min_response."
+        raise BadInput(f"no dialogue is left for {', '.join(empty)}.", run.data[0], hint=hint)
     limits = dict.fromkeys(PARTS, run.max_eval_passages) | {"train": run.max_passages}
-    parts = {name: _at_most(parts[name], limit, seed) for name, limit in limits.items()}
+    parts = {name: _subsample(parts[name], limit, seed) for name, limit in limits.items()}
     if run.direction == "backward":
         parts = {name: to_passages(_turned(part)) for name, part in parts.items()}
     return parts
@@ -265,7 +263,7 @@ def _turned(passages: Passages) -> Any:
     return (each.turned() for each in iterate(passages) if each.context)
 
 
-def _at_most(passages: Passages, limit: int, seed: int) -> Passages:
+def _subsample(passages: Passages, limit: int, seed: int) -> Passages:
     if not 0 < limit < len(passages):
         return passages
     chosen = np.random.default_rng(seed).choice(len(passages), limit, replace=False)
@@ -339,7 +337,7 @@ def _save(generator: Generator, results: dict[str, Any], folder: Path) -> None:
         generator.model = generator.model.merge_and_unload()
     generator.training = {"signature": results["signature"], "settings": results["settings"]}
     save_generator(generator, folder)
-    with whole_file(folder / "results.json") as file:
+    with atomic_write(folder / "results.json") as file:
         json.dump(results, file, ensure_ascii=False, indent=2)
         file.write("\n")
     shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)

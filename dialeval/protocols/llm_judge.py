@@ -262,7 +262,7 @@ class GeneratorAsker:
         if generator.prompts.style != "chat":
             raise BadInput(
                 f"{generator.name} has no chat template, and a judge is asked in one.",
-                remedy="Choose a model that has one, or give it: --chat-template FILE.",
+                hint="Choose a model that has one, or give it: --chat-template FILE.",
             )
         if samples < 0:
             raise BadInput(f"expected 0 or more samples, found {samples}.")
@@ -330,8 +330,8 @@ def letter_tokens(tokenizer: Any) -> tuple[list[int], list[int]]:
                  for space in ("", " ")]  # fmt: skip
         found.append({ids[0] for ids in forms if len(ids) == 1} - {tokenizer.unk_token_id})
     if not all(found) or found[0] & found[1]:
-        remedy = "Let it write its answers: --samples 1."
-        raise BadInput("this tokenizer has no tokens of their own for A and B.", remedy=remedy)
+        hint = "Let it write its answers: --samples 1."
+        raise BadInput("this tokenizer has no tokens of their own for A and B.", hint=hint)
     return sorted(found[0]), sorted(found[1])
 
 
@@ -524,7 +524,7 @@ def judge_systems(
     judge: LlmJudge,
     contests: Mapping[str, Sequence[Contest]],
     seed: int = 0,
-    tell: Callable[[int, int, str], Any] = lambda done, total, what: None,
+    on_progress: Callable[[int, int, str], Any] = lambda done, total, what: None,
 ) -> Judged:
     """Pairwise accuracy on each system, with an interval over dialogues."""
     total, asked = 2 * sum(map(len, contests.values())), [0]
@@ -532,7 +532,7 @@ def judge_systems(
 
     def done(system: str) -> None:
         asked[0] += 1
-        tell(asked[0], total, f"{judge.name}, {system}")
+        on_progress(asked[0], total, f"{judge.name}, {system}")
 
     for system, some in contests.items():
         verdicts[system] = judge(some, lambda system=system: done(system))

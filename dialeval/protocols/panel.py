@@ -88,7 +88,7 @@ class Panel:
     evaluators: list[str]
     references: list[str]
     table: dict[str, dict[str, dict[str, Any]]]
-    remarks: list[str]
+    warnings: list[str]
     results: list[dict[str, Any]]
     settings: dict[str, Any]
     agreements: list[Agreement] = field(default_factory=list)
@@ -134,7 +134,7 @@ def panel(
     found.settings.update(resamples=resamples, seed=seed)
     few = _too_few(found)
     if few:
-        found.remarks.append(few)
+        found.warnings.append(few)
         return found
     found = replace(found, ranking=_ranking(found))
     drawn = _drawn(folder, judged, found, resamples, seed)
@@ -161,7 +161,7 @@ def taus(values: np.ndarray) -> np.ndarray:
 def run_contests(
     folder: Path | str, human: Passages, limit: int | None = None, seed: int = 0
 ) -> tuple[dict[str, list[Contest]], list[str]]:
-    """What an LLM judge is to be asked about each system of a run, and remarks.
+    """What an LLM judge is to be asked about each system of a run, and warnings.
 
     A run keeps the responses but not the contexts, which come from the human file.
 
@@ -184,18 +184,18 @@ def run_contests(
         raise BadInput(
             "the human file holds none of the contexts that this run's systems answer.",
             folder,
-            remedy="Give the --human file of the run, read with the same options.",
+            hint="Give the --human file of the run, read with the same options.",
         )
-    remarks = []
+    warnings = []
     if limit is not None and limit < len(common):
-        remarks.append(f"The LLM was asked about {limit:,} of {len(common):,} contexts.")
+        warnings.append(f"The LLM was asked about {limit:,} of {len(common):,} contexts.")
         chosen = np.random.default_rng(seed).choice(len(common), limit, replace=False)
         common = [common[place] for place in np.sort(chosen)]
     found = {
         system: [_contest(_of(by_id, key), key, *said[key]) for key in common]
         for system, said in rows.items()
     }
-    return found, remarks
+    return found, warnings
 
 
 # The run.
@@ -212,8 +212,8 @@ def _scores(folder: Path, columns: Sequence[str] = ()) -> pa.Table | None:
         )
         return table.select(list(columns)) if columns else table
     except (pa.ArrowInvalid, KeyError) as error:
-        remedy = "Give the --output-dir of a finished `dialeval evaluate`."
-        raise BadInput(f"these scores cannot be read: {error}.", path, remedy=remedy) from None
+        hint = "Give the --output-dir of a finished `dialeval evaluate`."
+        raise BadInput(f"these scores cannot be read: {error}.", path, hint=hint) from None
 
 
 Key = tuple[str, str]  # the passage's id, and the human response
@@ -250,7 +250,7 @@ def _contest(passage: Passage, key: Key, machine: str, dialogue: str) -> Contest
 
 def _opened(table: dict[str, dict[str, dict[str, Any]]], judged: Sequence[Judged]) -> Panel:
     """A panel that knows who sits on it and about whom, and has not agreed on anything yet."""
-    systems, remarks = _common(table)
+    systems, warnings = _common(table)
     names = sorted(table, key=lambda name: name in REFERENCES)
     size = sum(name not in REFERENCES for name in names)
     return Panel(
@@ -258,7 +258,7 @@ def _opened(table: dict[str, dict[str, dict[str, Any]]], judged: Sequence[Judged
         evaluators=names[:size],
         references=names[size:],
         table={name: table[name] for name in names},
-        remarks=remarks,
+        warnings=warnings,
         results=[each.to_dict() for one in judged for each in one.results],
         settings={"n_systems": len(systems)},
     )
@@ -280,7 +280,7 @@ def _table(
     if unknown or not found:
         told = f"the run has no evaluator {unknown[0]!r}." if unknown else "it has no AdverSuc."
         choices = ", ".join(found) or "another run"
-        raise BadInput(told, folder, remedy=f"Choose from {choices}.")
+        raise BadInput(told, folder, hint=f"Choose from {choices}.")
     found = {name: found[name] for name in wanted or found}
     for one in judged:
         found[one.name] = {
@@ -318,11 +318,11 @@ def _drawn(
     """AdverSuc in resamples of the dialogues, `(resamples, evaluators, systems)`."""
     shape, table = found.values.shape, _scores(folder, _ROWS)
     if table is None:
-        found.remarks.append("The run has no scores.parquet, so that there are no intervals.")
+        found.warnings.append("The run has no scores.parquet, so that there are no intervals.")
         return np.zeros((0, *shape))
     sums = unit_sums(table, judged, list(found.table), found.systems)
     if not np.allclose(mean_of_ratios(sums.sum(0)), found.values, atol=1e-6):
-        found.remarks.append("scores.parquet and results.json do not say the same: run it anew.")
+        found.warnings.append("scores.parquet and results.json do not say the same: run it anew.")
     drawn = resampled_sums(sums.reshape(len(sums), -1), resamples, seed)
     return mean_of_ratios(drawn.reshape(resamples, *shape, 4))
 
@@ -413,7 +413,7 @@ def _ranking(found: Panel) -> list[str]:
     equal = [name for name, each in zip(found.evaluators, spread, strict=True) if not each]
     if equal:
         told = f"{', '.join(equal)}: all systems equal, so no ranking to compare."
-        found.remarks.append(told)
+        found.warnings.append(told)
     return [name for name in found.evaluators if name not in equal]
 
 

@@ -14,34 +14,34 @@ from dialeval.dialogues import (
     BadInput,
     Pairing,
     Passages,
+    atomic_write,
     iterate,
     select,
     to_passages,
-    whole_file,
 )
 from dialeval.dialogues.types import text_key
 from dialeval.metrics.adversuc import adversuc
 from dialeval.metrics.paired import paired_bootstrap
 from dialeval.metrics.results import Result, plain, signature, versions
+from dialeval.protocols.evaluation.collector import library_versions, turns_of
 from dialeval.protocols.evaluation.crossfit import fold_numbers, judged
-from dialeval.protocols.evaluation.fixed import (
+from dialeval.protocols.evaluation.evaluators import EVALUATORS, FitContext
+from dialeval.protocols.evaluation.frozen import (
     AGAINST,
-    AsItIs,
-    fixed_names,
-    load_fixed,
+    FrozenScorer,
+    frozen_names,
+    load_frozen,
     warn_if_trained_against,
 )
-from dialeval.protocols.evaluation.inputs import Material
-from dialeval.protocols.evaluation.judges import JUDGES, Bench
-from dialeval.protocols.evaluation.ledger import library_versions, turns_of
+from dialeval.protocols.evaluation.inputs import EvaluationData
 from dialeval.protocols.evaluation.tables import content
 
 RANDOM, ALL, OTHERS = "random replies", "all systems", "others"
 """What a judge may be trained on beside single systems; others are not in this run."""
 FEWEST = 5  # dialogues in each half
-_BESIDE = ("auroc", "pairwise_accuracy", "machines_taken_for_humans", "humans_taken_for_machines")
+_BESIDE = ("auroc", "pairwise_accuracy", "machines_predicted_human", "humans_predicted_machine")
 
-Tell = Callable[[int, int, str], Any]
+OnProgress = Callable[[int, int, str], Any]
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Transfer:
     trained_on: list[str]
     tested_on: list[str]
     results: list[Result]
-    remarks: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def matrix(self, part: str = "value") -> np.ndarray:
@@ -76,18 +76,18 @@ class Transfer:
                 "tested_on": self.tested_on,
                 "matrix": self.matrix(),
                 "results": [each.to_dict() for each in self.results],
-                "remarks": self.remarks,
+                "warnings": self.warnings,
                 "settings": self.settings,
             }
         )
 
 
 def transfer(
-    material: Material,
+    data: EvaluationData,
     evaluator: str = "svm-unigram",
     seed: int = 0,
-    bench: Bench | None = None,
-    tell: Tell = lambda done, total, what: None,
+    fit_context: FitContext | None = None,
+    on_progress: OnProgress = lambda done, total, what: None,
     folder: Path | str = "runs/transfer",
 ) -> Transfer:
     """The matrix of one evaluator: trained on a row's responses, applied unchanged to a column's.
@@ -103,65 +103,65 @@ def transfer(
     Raises:
         BadInput: For an unknown evaluator, or where a half has too few dialogues.
     """
-    judge = _fixed(evaluator, material, folder)
-    train, test = halves(material, seed)
-    columns, bench = list(test), bench or Bench()
-    train[ALL] = taking_turns([train[name] for name in material.systems], seed)
+    judge = _fixed(evaluator, data, folder)
+    train, test = halves(data, seed)
+    columns, fit_context = list(test), fit_context or FitContext()
+    train[ALL] = taking_turns([train[name] for name in data.systems], seed)
     train = {OTHERS: None} if judge else train
     sizes = {name: pairs and len(pairs) // 2 for name, pairs in train.items()}
     cells: dict[tuple[str, str], tuple[pa.Table, dict[str, Any]]] = {}
     for row, (name, pairs) in enumerate(train.items()):
-        tell(row, len(train), f"{evaluator}, trained on {name}")
-        scorer = judge or JUDGES[evaluator](pairs, seed, bench)
+        on_progress(row, len(train), f"{evaluator}, trained on {name}")
+        scorer = judge or EVALUATORS[evaluator](pairs, seed, fit_context)
         for column in columns:
             table = judged(scorer, test[column])
             cells[name, column] = table, _accuracy(table, scorer, seed)
-    tell(len(train), len(train), "done")
+    on_progress(len(train), len(train), "done")
     name = judge.name if judge else evaluator
-    how = {"ctx": turns_of(material.human), "thr": f"{scorer.decision.threshold:.4g}", "seed": seed}
+    how = {"ctx": turns_of(data.human), "thr": f"{scorer.decision.threshold:.4g}", "seed": seed}
     results = [_result(name, cells, *key, sizes, how) for key in cells]
     settings = {"evaluator": name, "seed": seed, "split": "halves", "n_train": sizes}
-    remarks = [*material.remarks, *(_warnings(material, judge) if judge else ())]
-    return Transfer(name, list(train), columns, results, remarks, settings)
+    warnings = [*data.warnings, *(_warnings(data, judge) if judge else ())]
+    return Transfer(name, list(train), columns, results, warnings, settings)
 
 
-def _fixed(evaluator: str, material: Material, folder: Path | str) -> AsItIs | None:
+def _fixed(evaluator: str, data: EvaluationData, folder: Path | str) -> FrozenScorer | None:
     """The judge where it is not to be trained here, with a threshold."""
-    named = fixed_names([evaluator], JUDGES)
+    named = frozen_names([evaluator], EVALUATORS)
     if not named:
         return None
-    judge = load_fixed(*next(iter(named.items())))
-    key = text_key([judge.key, content(material.human)])
-    judge.decide(material.human, Path(folder) / "cache" / f"{key}.json")
+    judge = load_frozen(*next(iter(named.items())))
+    key = text_key([judge.key, content(data.human)])
+    judge.decide(data.human, Path(folder) / "cache" / f"{key}.json")
     return judge
 
 
-def _warnings(material: Material, judge: AsItIs) -> Iterator[str]:
-    for system, training in material.training.items():
+def _warnings(data: EvaluationData, judge: FrozenScorer) -> Iterator[str]:
+    for system, training in data.training.items():
         if warn_if_trained_against(training, judge):
             yield f"{system}: {judge.name} {AGAINST}"
 
 
-def halves(material: Material, seed: int = 0) -> tuple[dict[str, Passages], dict[str, Passages]]:
+def halves(data: EvaluationData, seed: int = 0) -> tuple[dict[str, Passages], dict[str, Passages]]:
     """Pairs to learn from and pairs to be tested on, by what stands against the human responses.
 
     No dialogue is in both halves, random replies are drawn inside theirs, and a context is in the
     same half for every system.
     """
-    reserved = [name for name in (RANDOM, ALL) if name in material.systems]
+    reserved = [name for name in (RANDOM, ALL) if name in data.systems]
     if reserved:
-        remedy = "Give the system another name."
-        raise BadInput(f"{reserved[0]!r} stands for something else here.", remedy=remedy)
-    number = fold_numbers(material.human, 2, seed)
-    parts = [select(material.human, number == half) for half in (0, 1)]
+        hint = "Give the system another name."
+        raise BadInput(f"{reserved[0]!r} stands for something else here.", hint=hint)
+    number = fold_numbers(data.human, 2, seed)
+    parts = [select(data.human, number == half) for half in (0, 1)]
     fewest = min(len(set(part["dialogue_id"])) for part in parts)
     if fewest < FEWEST:
         raise BadInput(
             f"a half has {fewest} dialogues, and at least {FEWEST} are needed.",
-            remedy="Give more dialogues.",
+            hint="Give more dialogues.",
         )
     found = [{RANDOM: Pairing("human_random", seed=seed)(part)} for part in parts]
-    for name, answers in material.systems.items():
+    for name, answers in data.systems.items():
         for half, part in enumerate(parts):
             replies = _as_answers(part, select(answers, number == half), name)
             found[half][name] = Pairing("human_machine", seed=seed)(part, replies)
@@ -183,7 +183,7 @@ def write_transfer(found: list[Transfer], folder: Path | str) -> Path:
     """Write the matrices of some evaluators as `transfer.json`, and give its path."""
     path = Path(folder) / "transfer.json"
     told = {"transfers": [each.to_dict() for each in found], "versions": versions()}
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         json.dump(told, file, ensure_ascii=False, indent=2, allow_nan=False)
         file.write("\n")
     return path

@@ -5,11 +5,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from dialeval.files import atomic_write_text
 from dialeval.reports import att_plots as plots
 from dialeval.reports.att_rows import (
+    HINT,
     LOWEST,
     MEAN,
-    REMEDY,
     Grid,
     Result,
     curve,
@@ -21,7 +22,7 @@ from dialeval.reports.att_rows import (
 )
 from dialeval.reports.evaluation_rows import NONE, between, count, number, share
 from dialeval.reports.evaluation_sections import flat, line_kinds
-from dialeval.reports.pages import clean, read_told, rendered, write_whole
+from dialeval.reports.pages import clean, read_json_results, rendered
 
 _EXAMPLES = 12
 _HABITS = {  # what an attacker's replies are like: how each share is drawn and named
@@ -39,17 +40,17 @@ _TITLES = {
     "attackers": "What attackers became",
     "table-1": "Table 1: examples",
     "components": "Components and cost",
-    "remarks": "Remarks",
+    "warnings": "Warnings",
     "settings": "Settings and versions",
 }
-_ALWAYS = ("summary", "table-2", "remarks", "settings")
+_ALWAYS = ("summary", "table-2", "warnings", "settings")
 
 
 def write_att_report(folder: Path | str) -> Path:
     """Write `report.html` from the `results.json` in a folder."""
     folder = Path(folder)
-    told = read_told(folder / "results.json", "an attack-defence study", REMEDY)
-    return write_whole(folder / "report.html", render(told))
+    told = read_json_results(folder / "results.json", "an attack-defence study", HINT)
+    return atomic_write_text(folder / "report.html", render(told))
 
 
 def render(told: Mapping[str, Any]) -> str:
@@ -70,7 +71,7 @@ def _view(told: Mapping[str, Any]) -> dict[str, Any]:
         "attackers": _attackers(told),
         "table-1": _examples(told),
         "components": _components(told),
-        "remarks": told.get("remarks") or [],
+        "warnings": told.get("warnings") or [],
         "settings": [*flat(told.get("settings") or {})],
     }
     shown = [(name, title) for name, title in _TITLES.items() if found[name] or name in _ALWAYS]

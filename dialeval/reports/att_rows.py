@@ -10,7 +10,7 @@ from dialeval.reports.evaluation_rows import between, number, share
 HERO = "ATT"
 WORST, OWN_WORST = "Adversarial G, worst", "Adversarial G, own worst"
 LOWEST, MEAN = "lowest", "mean"
-REMEDY = "Run `accelerate launch recipes/att.py` with this folder as its --output_dir."
+HINT = "Run `accelerate launch recipes/att.py` with this folder as its --output_dir."
 
 Result = Mapping[str, Any]
 

@@ -6,13 +6,14 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from dialeval.files import atomic_write_text
 from dialeval.reports import att_plots as plots
 from dialeval.reports.att_html import cell
 from dialeval.reports.att_rows import (
     HERO,
+    HINT,
     LOWEST,
     MEAN,
-    REMEDY,
     WORST,
     curve,
     held_out,
@@ -23,7 +24,7 @@ from dialeval.reports.att_rows import (
 )
 from dialeval.reports.evaluation_rows import number, share
 from dialeval.reports.evaluation_sections import flat, line_kinds
-from dialeval.reports.pages import clean, read_told, rendered, write_whole
+from dialeval.reports.pages import clean, read_json_results, rendered
 
 _OF_A_RUN = ("seed", "output_dir", "resume", "generator")  # may differ between runs of one study
 _FRESH = {LOWEST: "lowest of the fresh attackers", MEAN: "mean over fresh attackers"}
@@ -37,12 +38,14 @@ def write_att_summary(folders: Sequence[Path | str], target: Path | str) -> Path
     summary = summarise(runs)
     target.mkdir(parents=True, exist_ok=True)
     text = json.dumps(summary, ensure_ascii=False, indent=2, allow_nan=False)
-    write_whole(target / "summary.json", text + "\n")
-    return write_whole(target / "summary.html", rendered("att_summary.html.jinja", _view(summary)))
+    atomic_write_text(target / "summary.json", text + "\n")
+    return atomic_write_text(
+        target / "summary.html", rendered("att_summary.html.jinja", _view(summary))
+    )
 
 
 def _read(folder: Path) -> dict[str, Any]:
-    return clean(read_told(folder / "results.json", "an attack-defence study", REMEDY))
+    return clean(read_json_results(folder / "results.json", "an attack-defence study", HINT))
 
 
 def summarise(runs: Mapping[str, Told]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ def comparison_tables(found: Any) -> list[RenderableType]:
         if not pairs:
             continue
         parts += [_table(evaluator, pairs), Text(groups_sentence(groups), style="bold"), Text("")]
-    lines = [*_legend(found), *found.remarks]
+    lines = [*_legend(found), *found.notes]
     return [*parts, *(Text(line, style="dim") for line in lines)]
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from dialeval.files import atomic_write_text
 from dialeval.reports import evaluation_sections as sections
 from dialeval.reports.evaluation_plots import Scores, read_scores
 from dialeval.reports.evaluation_rows import (
@@ -15,21 +16,21 @@ from dialeval.reports.evaluation_rows import (
     only_reliability,
     rows,
 )
-from dialeval.reports.pages import clean, read_told, rendered, write_whole
+from dialeval.reports.pages import clean, read_json_results, rendered
 
-_REMEDY = "Run `dialeval evaluate` with this folder as its --output-dir."
+_HINT = "Run `dialeval evaluate` with this folder as its --output-dir."
 
 
 def write_report(folder: Path | str, target: Path | str | None = None) -> Path:
     """Write `report.html`, or `target`, from what an evaluation left in a folder."""
     folder = Path(folder)
     page = render(
-        read_told(folder / "results.json", "an evaluation", _REMEDY),
+        read_json_results(folder / "results.json", "an evaluation", _HINT),
         _scores(folder / "scores.parquet"),
     )
     target = Path(target or folder / "report.html")
     target.parent.mkdir(parents=True, exist_ok=True)
-    return write_whole(target, page)
+    return atomic_write_text(target, page)
 
 
 def _scores(path: Path) -> dict[tuple[str, str], Scores]:
@@ -37,7 +38,7 @@ def _scores(path: Path) -> dict[tuple[str, str], Scores]:
         return read_scores(path) if path.is_file() else {}
     except ValueError as error:  # what pyarrow raises too
         found = str(error).splitlines()[0]
-        raise ValueError(f"{path}: expected a table of scores, found {found}. {_REMEDY}") from error
+        raise ValueError(f"{path}: expected a table of scores, found {found}. {_HINT}") from error
 
 
 def render(told: Mapping[str, Any], scores: Mapping[tuple[str, str], Scores]) -> str:
@@ -68,7 +69,7 @@ def _view(told: Mapping[str, Any], scores: Mapping[tuple[str, str], Scores]) -> 
         "corners": sections.corners(found, systems),
         "learning": sections.learning(told, systems, kinds),
         "examples": sections.examples(told),
-        "remarks": told.get("remarks") or [],
+        "warnings": told.get("warnings") or [],
         "settings": list(sections.flat(told.get("settings") or {})),
         "versions": list(sections.flat(told.get("versions") or {})),
         "signature": told.get("signature") or "",

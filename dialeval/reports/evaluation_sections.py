@@ -34,8 +34,8 @@ _KINDS = {  # how a verdict looks
     "judge too weak to say": "weak",
 }
 _BESIDE = {  # what stands beside AdverSuc
-    "machines_taken_for_humans": "machines taken for humans",
-    "humans_taken_for_machines": "humans taken for machines",
+    "machines_predicted_human": "machines taken for humans",
+    "humans_predicted_machine": "humans taken for machines",
     "pairwise_accuracy": "pairwise accuracy",
     "tpr_at_5_fpr": "machines found, 5 % of humans accused",
     "tpr_at_1_fpr": "machines found, 1 % of humans accused",

@@ -92,8 +92,8 @@ def _rules(leaks: Sequence[Any]) -> Iterator[str]:
         for side, text in (("human", leak.human_example), ("system", leak.system_example)):
             if text is not None:
                 yield f"  {side}: [italic]{escape(_shortened(text))}[/]"
-        if leak.remedy:
-            yield f"  remedy: {escape(leak.remedy)}"
+        if leak.hint:
+            yield f"  remedy: {escape(leak.hint)}"
 
 
 def _mean(value: float) -> str:

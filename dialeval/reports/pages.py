@@ -32,16 +32,16 @@ def _source(name: str) -> str:
     return files("dialeval.reports").joinpath(name).read_text(encoding="utf-8")
 
 
-def read_told(path: Path, of: str, remedy: str) -> dict[str, Any]:
+def read_json_results(path: Path, of: str, hint: str) -> dict[str, Any]:
     """What a run wrote about itself, or a `ValueError` that says what to do."""
     if not path.is_file():
-        raise ValueError(f"{path}: expected the results of {of}, found no file. {remedy}")
+        raise ValueError(f"{path}: expected the results of {of}, found no file. {hint}")
     try:
         told = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise ValueError(f"{path}: expected JSON, found {error}. {remedy}") from error
+        raise ValueError(f"{path}: expected JSON, found {error}. {hint}") from error
     if not isinstance(told, dict):
-        raise ValueError(f"{path}: expected an object with `results`, found a list. {remedy}")
+        raise ValueError(f"{path}: expected an object with `results`, found a list. {hint}")
     return told
 
 
@@ -52,11 +52,3 @@ def clean(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [clean(each) for each in value]
     return cleaned(value) if isinstance(value, str) else value
-
-
-def write_whole(target: Path, text: str) -> Path:
-    """Write a text, so that a stopped run leaves no half of it under this name."""
-    part = target.with_name(target.name + ".part")
-    part.write_text(text, encoding="utf-8", newline="\n")
-    part.replace(target)
-    return target

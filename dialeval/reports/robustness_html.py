@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from dialeval.files import atomic_write_text
 from dialeval.reports.evaluation_rows import NONE, between, count, number, share, signed
 from dialeval.reports.evaluation_sections import flat
-from dialeval.reports.pages import clean, read_told, rendered, write_whole
+from dialeval.reports.pages import clean, read_json_results, rendered
 from dialeval.reports.robustness import score_words
 from dialeval.reports.robustness_rows import (
     KINDS,
@@ -23,7 +24,7 @@ from dialeval.reports.robustness_rows import (
     worth,
 )
 
-_REMEDY = "Run `dialeval robustness` with this folder as its --output-dir."
+_HINT = "Run `dialeval robustness` with this folder as its --output-dir."
 _TITLES = {
     "verdicts": "Verdicts",
     "map": "Strategies by systems",
@@ -32,7 +33,7 @@ _TITLES = {
     "coverage": "Coverage",
     "judges": "The evaluators themselves",
     "examples": "Worst examples",
-    "remarks": "Remarks",
+    "warnings": "Warnings",
     "settings": "Settings and versions",
 }
 
@@ -40,8 +41,8 @@ _TITLES = {
 def write_robustness_report(folder: Path | str) -> Path:
     """Write `report.html` from the `results.json` in a folder."""
     folder = Path(folder)
-    told = read_told(folder / "results.json", "a robustness run", _REMEDY)
-    return write_whole(folder / "report.html", render(told))
+    told = read_json_results(folder / "results.json", "a robustness run", _HINT)
+    return atomic_write_text(folder / "report.html", render(told))
 
 
 def render(told: Mapping[str, Any]) -> str:
@@ -60,10 +61,10 @@ def _view(told: Mapping[str, Any]) -> dict[str, Any]:
         "coverage": [_coverage(each) for each in index.strategies],
         "judges": [_judge(each) for each in index.judges],
         "examples": [*_examples(told)],
-        "remarks": told.get("remarks") or [],
+        "warnings": told.get("warnings") or [],
         "settings": [*flat(told.get("settings") or {})],
     }
-    always = ("verdicts", "remarks", "settings")
+    always = ("verdicts", "warnings", "settings")
     return {
         "sections": sections,
         "contents": [(id, said) for id, said in _TITLES.items() if sections[id] or id in always],

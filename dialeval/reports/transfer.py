@@ -120,7 +120,7 @@ def panel_tables(found: Any) -> list[RenderableType]:
         parts += [_agreement_table(found), Text("")]
     parts += [Text(line, style="bold") for line in agreement_sentences(found)]
     parts += [_llm_line(row) for row in found.results]
-    return [*parts, *(Text(one_line(line), style="yellow") for line in found.remarks)]
+    return [*parts, *(Text(one_line(line), style="yellow") for line in found.warnings)]
 
 
 def _adversuc_table(found: Any) -> Table:

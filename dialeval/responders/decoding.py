@@ -88,7 +88,7 @@ class Greedy:
         if task.n > 1:
             raise BadInput(
                 f"greedy decoding gives one answer, but {task.n} are asked for.",
-                remedy="Choose beam or sampling.",
+                hint="Choose beam or sampling.",
             )
         return task.run(task.repeat_penalty(self.repeat_penalty))
 
@@ -143,7 +143,7 @@ class Sampling:
             raise BadInput(
                 f"expected top_k of 0 or more and top_p above 0 and at most 1, "
                 f"found {self.top_k} and {self.top_p}.",
-                remedy="top_k=0 and top_p=1 leave all tokens.",
+                hint="top_k=0 and top_p=1 leave all tokens.",
             )
 
     def __call__(self, task: Task) -> Tensor:
@@ -171,7 +171,7 @@ class MmiRerank(Beam):
         if task.backward is None:
             raise BadInput(
                 "MMI reranking needs a model of p(s|t).",
-                remedy="Train one with --direction backward, and name it with --backward.",
+                hint="Train one with --direction backward, and name it with --backward.",
             )
         settings = {**self.settings(task), "num_return_sequences": self.beams}
         found = task.run(task.repeat_penalty(self.repeat_penalty), **settings)  # (rows*beams, new)
@@ -215,18 +215,17 @@ class MmiPenalty(Beam):
         if other is None:
             raise BadInput(
                 "MMI - p(t) needs a language model of responses alone.",
-                remedy="Train one with --direction unconditional, and name it with "
-                "--language-model.",
+                hint="Train one with --direction unconditional, and name it with --language-model.",
             )
         if other.two_parts:
             raise BadInput(
                 "the language model of MMI - p(t) is causal, and this one has an encoder.",
-                remedy="Train one with --model gpt2 --direction unconditional.",
+                hint="Train one with --model gpt2 --direction unconditional.",
             )
         if other.tokenizer.get_vocab() != task.generator.tokenizer.get_vocab():
             raise BadInput(
                 "the language model of MMI - p(t) has other tokens than the generator.",
-                remedy="Train it with --tokenizer set to the generator's folder.",
+                hint="Train it with --tokenizer set to the generator's folder.",
             )
         penalty = LanguageModelPenalty(
             other.model, self.weight, task.start, task.generator.pad_id, self.first_tokens
@@ -280,7 +279,7 @@ class TemperatureMixture:
         if not isinstance(self.temperatures, (tuple, list)) or not self.temperatures:
             raise BadInput(
                 f"expected one temperature or more, found {self.temperatures!r}.",
-                remedy="Give them as a list: temperatures=[0.3,1,10,100].",
+                hint="Give them as a list: temperatures=[0.3,1,10,100].",
             )
         RowTemperature(self.temperatures)  # refuses what is none
         object.__setattr__(self, "temperatures", tuple(self.temperatures))
@@ -330,14 +329,14 @@ DECODINGS: dict[str, Decoding] = {
 def decoding(name: str, **settings: Any) -> Decoding:
     """A strategy by its name, with other settings where they are given."""
     if name not in DECODINGS:
-        raise BadInput(f"Unknown decoding {name!r}.", remedy=f"Choose {', '.join(DECODINGS)}.")
+        raise BadInput(f"Unknown decoding {name!r}.", hint=f"Choose {', '.join(DECODINGS)}.")
     found = DECODINGS[name]
     known = {each.name: getattr(found, each.name) for each in fields(found)}
     unknown = [key for key in settings if key not in known]
     if unknown:
         raise BadInput(
             f"the decoding {name!r} has no setting {unknown[0]!r}.",
-            remedy=f"It has {', '.join(known)}.",
+            hint=f"It has {', '.join(known)}.",
         )
     for key, value in settings.items():
         if isinstance(known[key], (int, float)) and not isinstance(value, (int, float)):

@@ -23,7 +23,7 @@ import aiohttp
 
 from dialeval.dialogues import BadInput, Passage, Passages
 from dialeval.dialogues.encoding import chat_messages
-from dialeval.dialogues.storage import each_passage
+from dialeval.dialogues.storage import iterate_passages
 from dialeval.dialogues.types import merge_by_speaker, text_key
 from dialeval.responders.base import HYPOTHESIS, answer
 from dialeval.responders.reasoning import strip_reasoning
@@ -100,7 +100,7 @@ class EndpointResponder:
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise BadInput(
                 "expected the address of a server that starts with http:// or https://.",
-                remedy="For example http://localhost:8000/v1",
+                hint="For example http://localhost:8000/v1",
             )
         least = {"n": 1, "concurrency": 1, "max_tokens": 1, "retries": 0, "backoff": 0}
         for setting, lowest in {**least, "temperature": 0, "timeout": 0.001}.items():
@@ -136,8 +136,8 @@ class EndpointResponder:
 class _Failure(Exception):
     """Why there is no answer; a passing failure may not happen again."""
 
-    def __init__(self, reason: str, remedy: str, passing: bool = True, wait: float = 0.0):
-        self.reason, self.remedy, self.passing, self.wait = reason, remedy, passing, wait
+    def __init__(self, reason: str, hint: str, passing: bool = True, wait: float = 0.0):
+        self.reason, self.hint, self.passing, self.wait = reason, hint, passing, wait
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ class _Run:
 
     async def all(self, passages: Passages | Sequence[Passage]) -> None:
         """Answer passages until they end or one fails."""
-        waiting = enumerate(each_passage(passages))
+        waiting = enumerate(iterate_passages(passages))
         self.gate = asyncio.Semaphore(self.responder.concurrency)
         async with self.line.session() as self.session:
             workers = [
@@ -229,7 +229,7 @@ class _Run:
         return BadInput(
             f"{self.responder.name} at {self.responder.host}: {self.failed} of {self.total} "
             f"passages got no answer{rest}. The last reason: {self.last.reason}",
-            remedy=f"{self.last.remedy}, and run the same command again: finished work is kept.",
+            hint=f"{self.last.hint}, and run the same command again: finished work is kept.",
         )
 
     def _warn_if_empty(self) -> None:
@@ -308,8 +308,8 @@ class _Line:
         if status in _PASSING or status >= 500:
             wait = _seconds(reply.headers.get("Retry-After"))
             asked = f" (it asks for a pause of {wait:g} s)" if wait > LONGEST_WAIT else ""
-            remedy = _SLOWER if status == 429 else "Look at its log"
-            return _Failure(reason + asked, remedy, wait=wait)
+            hint = _SLOWER if status == 429 else "Look at its log"
+            return _Failure(reason + asked, hint, wait=wait)
         remedies = {401: self._set_key, 403: self._set_key, 404: "Mend the address or the model"}
         return _Failure(reason, remedies.get(status, "Change the request"), passing=False)
 

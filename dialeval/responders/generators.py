@@ -21,14 +21,14 @@ from transformers import (
 )
 
 import dialeval.models  # noqa: F401  registers the architectures
-from dialeval.dialogues import BadInput, whole_file
+from dialeval.dialogues import BadInput, atomic_write
 from dialeval.downloads import revision_of, snapshot
 from dialeval.models.batching import pad
 from dialeval.models.packages import smollm2_path
 from dialeval.models.sharing import backbone_of
 from dialeval.models.weights import best_device
+from dialeval.responders.kv_cache import repeat_preallocated
 from dialeval.responders.prompts import PromptFormat, prompt_format
-from dialeval.responders.room import repeat_with_room
 
 logger = logging.getLogger(__name__)
 
@@ -178,7 +178,7 @@ class Generator:
         if beams > 1:  # which change places, and so are copied anyway
             state.batch_repeat_interleave(copies * beams)
         else:
-            repeat_with_room(state, copies, max_new_tokens)
+            repeat_preallocated(state, copies, max_new_tokens)
         return {**inputs, "past_key_values": state}
 
     def _continued(self, inputs: dict[str, Tensor], opened: Tensor) -> dict[str, Tensor]:
@@ -259,7 +259,7 @@ def load_generator(
         raise BadInput(
             "this model has no end token, so nothing would end its replies.",
             name,
-            remedy="Give its tokenizer an eos_token, or use a chat template.",
+            hint="Give its tokenizer an eos_token, or use a chat template.",
         )
     return Generator(
         model.to(device or best_device()), tokenizer, format, _short(name), told.get("training")
@@ -272,7 +272,7 @@ def save_generator(generator: Generator, folder: Path | str) -> Path:
     generator.model.save_pretrained(folder)
     generator.tokenizer.save_pretrained(folder)
     told = {"prompts": asdict(generator.prompts), "training": generator.training or {}}
-    with whole_file(folder / SETTINGS) as file:
+    with atomic_write(folder / SETTINGS) as file:
         json.dump(told, file, ensure_ascii=False, indent=2)
         file.write("\n")
     return folder
@@ -314,7 +314,7 @@ def _loaded(
         raise BadInput(
             f"the generator cannot be loaded: {_first_line(error)}",
             name,
-            remedy="Give a folder, a .gguf file, smollm2, or a name on the Hub (and a network).",
+            hint="Give a folder, a .gguf file, smollm2, or a name on the Hub (and a network).",
         ) from error
     return model, tokenizer
 
@@ -329,7 +329,7 @@ def _adapted(model: PreTrainedModel, adapter: str) -> PreTrainedModel:
         raise BadInput(
             f"the adapter cannot be loaded: {_first_line(error)}",
             adapter,
-            remedy="Give the folder of a LoRA adapter that was trained on this model.",
+            hint="Give the folder of a LoRA adapter that was trained on this model.",
         ) from error
 
 
@@ -360,8 +360,8 @@ def _base_of(path: Path) -> str:
     found = json.loads((path / "adapter_config.json").read_text("utf-8"))
     base = found.get("base_model_name_or_path")
     if not base:
-        remedy = "Name the base model, and pass this folder as --adapter."
-        raise BadInput("this adapter does not say what it adapts.", path, remedy=remedy)
+        hint = "Name the base model, and pass this folder as --adapter."
+        raise BadInput("this adapter does not say what it adapts.", path, hint=hint)
     return base
 
 
@@ -374,8 +374,8 @@ def _settings(path: Path) -> dict[str, Any]:
         found = json.loads(file.read_text("utf-8"))
         return {**found, "prompts": PromptFormat(**found["prompts"])}
     except (ValueError, TypeError, KeyError) as error:
-        remedy = "Save the generator again, or delete this file and name a --chat-template."
-        raise BadInput(f"these settings cannot be read: {error}.", file, remedy=remedy) from None
+        hint = "Save the generator again, or delete this file and name a --chat-template."
+        raise BadInput(f"these settings cannot be read: {error}.", file, hint=hint) from None
 
 
 def _short(name: Path | str) -> str:

@@ -73,7 +73,7 @@ class GeneratorResponder:
             raise BadInput(
                 f"{self.name} reads and writes {generator.positions} tokens in all, and "
                 f"{max_new_tokens} are asked of it.",
-                remedy="Lower --max-new-tokens.",
+                hint="Lower --max-new-tokens.",
             )
         self.prompts = generator.prompts.limited(room)
         if not generator.end_ids:
@@ -186,19 +186,19 @@ def _reading(generator: Generator) -> str:
     return text_key([*told, str(generator.model.dtype), *tokens])
 
 
-REMEDIES = {
+HINTS = {
     "empty": "ended at once; they are kept as they are",
     "cut": "did not end by themselves: raise --max-new-tokens",
     "template_tokens": "contain tokens of the chat template: try another --chat-template, or none",
 }
 
 
-def remarks(counts: Counter[str]) -> list[str]:
+def warnings(counts: Counter[str]) -> list[str]:
     """Sentences about answers that a reader should know of."""
     total = counts["answers"]
     said = [
         f"{counts[name]:,} of {total:,} answers {what}."
-        for name, what in REMEDIES.items()
+        for name, what in HINTS.items()
         if counts[name]
     ]
     if counts["contexts_cut"]:

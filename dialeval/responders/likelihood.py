@@ -97,14 +97,14 @@ def mmi_scores(
         [-1.5, -2.0]
     """
     if not 0 <= weight <= 1:
-        raise BadInput(f"expected a weight from 0 to 1, found {weight}.", remedy="0.5 is usual.")
+        raise BadInput(f"expected a weight from 0 to 1, found {weight}.", hint="0.5 is usual.")
     sides = [np.asarray(each, float) for each in (forward, backward)]
     sizes = [np.asarray(each, float) for each in (forward_lengths, backward_lengths)]
     shapes = {each.shape for each in (*sides, *sizes)}
     if len(shapes) > 1:
         raise BadInput(f"expected one number a response, found shapes {sorted(shapes)}.")
     if any((each <= 0).any() for each in sizes):
-        raise BadInput("expected lengths of 1 or more.", remedy="Count the end token.")
+        raise BadInput("expected lengths of 1 or more.", hint="Count the end token.")
     return (1 - weight) * sides[0] / sizes[0] + weight * sides[1] / sizes[1]
 
 
@@ -131,8 +131,8 @@ def opening_token(model: PreTrainedModel) -> int:
         found = found[0] if isinstance(found, list) else found
         if found is not None:
             return int(found)
-    remedy = "Set `bos_token_id` or `eos_token_id` in its configuration."
-    raise BadInput("the model has no token to begin an unconditional text with.", remedy=remedy)
+    hint = "Set `bos_token_id` or `eos_token_id` in its configuration."
+    raise BadInput("the model has no token to begin an unconditional text with.", hint=hint)
 
 
 def _check(model: PreTrainedModel, contexts: Rows, responses: Rows) -> None:
@@ -142,14 +142,14 @@ def _check(model: PreTrainedModel, contexts: Rows, responses: Rows) -> None:
         )
     for row, response in enumerate(responses):
         if not len(response):
-            raise BadInput(f"response {row} has no tokens.", remedy="Put the end token last.")
+            raise BadInput(f"response {row} has no tokens.", hint="Put the end token last.")
     join = max if model.config.is_encoder_decoder else sum
     sizes = (map(len, pair) for pair in zip(contexts, responses, strict=True))
     longest = max(map(join, sizes), default=0)
     room = getattr(model.config, "max_position_embeddings", None) or longest
     if longest > room:
-        remedy = "Shorten the contexts from the left, or the responses."
-        raise BadInput(f"the model reads {room} tokens, found a row of {longest}.", remedy=remedy)
+        hint = "Shorten the contexts from the left, or the responses."
+        raise BadInput(f"the model reads {room} tokens, found a row of {longest}.", hint=hint)
 
 
 def _one_row(
@@ -183,8 +183,8 @@ def _two_rows(
 def _decoder_start(model: PreTrainedModel) -> int:
     found = getattr(model.config, "decoder_start_token_id", None)
     if found is None:
-        remedy = "Set `decoder_start_token_id` in its configuration."
-        raise BadInput("the decoder has no token to start with.", remedy=remedy)
+        hint = "Set `decoder_start_token_id` in its configuration."
+        raise BadInput("the decoder has no token to start with.", hint=hint)
     return found
 
 

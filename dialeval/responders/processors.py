@@ -116,8 +116,8 @@ class RowTemperature(LogitsProcessor):
     def __post_init__(self):
         wrong = [each for each in self.temperatures if not 0 < each < float("inf")]
         if wrong:
-            remedy = "For the most probable reply decode greedily."
-            raise BadInput(f"expected temperatures above 0, found {wrong[0]}.", remedy=remedy)
+            hint = "For the most probable reply decode greedily."
+            raise BadInput(f"expected temperatures above 0, found {wrong[0]}.", hint=hint)
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
         _check_rows("temperature", len(self.temperatures), len(scores))
@@ -128,7 +128,7 @@ def _check_rows(what: str, found: int, expected: int) -> None:
     if found != expected:
         raise BadInput(
             f"expected one {what} for each of {expected} rows, found {found}.",
-            remedy="Repeat them as the rows are repeated, for beams or several replies.",
+            hint="Repeat them as the rows are repeated, for beams or several replies.",
         )
 
 
@@ -333,7 +333,7 @@ class LanguageModelPenalty(LogitsProcessor):
             raise BadInput(
                 f"the language model knows {log_probs.shape[1]} tokens, "
                 f"the generator {scores.shape[1]}.",
-                remedy="Give one with the same tokenizer.",
+                hint="Give one with the same tokenizer.",
             )
         return scores - self.weight * log_probs
 

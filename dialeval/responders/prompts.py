@@ -48,12 +48,12 @@ class PromptFormat:
     def __post_init__(self):
         if self.style not in STYLES:
             raise BadInput(
-                f"Unknown style of prompts {self.style!r}.", remedy=f"Choose {', '.join(STYLES)}."
+                f"Unknown style of prompts {self.style!r}.", hint=f"Choose {', '.join(STYLES)}."
             )
         if self.system_prompt and self.style != "chat":
             raise BadInput(
                 "a system prompt needs a chat template, and this model is not given one.",
-                remedy="Leave out --system-prompt, or pass --chat-template FILE.",
+                hint="Leave out --system-prompt, or pass --chat-template FILE.",
             )
         if self.max_length is not None and self.max_length < 1:
             raise BadInput(f"a prompt has 1 token or more, but got max_length={self.max_length}.")
@@ -137,7 +137,7 @@ class PromptFormat:
         except Exception as error:  # a template may raise anything, by design
             raise BadInput(
                 f"the chat template fails: {error}",
-                remedy="Try another one with --chat-template FILE, or none.",
+                hint="Try another one with --chat-template FILE, or none.",
             ) from None
         return tokenizer(text, add_special_tokens=False)["input_ids"] or _first(tokenizer)
 
@@ -159,11 +159,11 @@ def prompt_format(
         return PromptFormat("turns", system_prompt=system, **options)
     path = Path(template)
     if not path.is_file():
-        remedy = "Give auto, none, or the name of a Jinja file."
-        raise BadInput("there is no such chat template.", path, remedy=remedy)
+        hint = "Give auto, none, or the name of a Jinja file."
+        raise BadInput("there is no such chat template.", path, hint=hint)
     text = path.read_text(encoding="utf-8")
     if not text.strip():
-        raise BadInput("this chat template is empty.", path, remedy="Give another one, or none.")
+        raise BadInput("this chat template is empty.", path, hint="Give another one, or none.")
     return PromptFormat("chat", text, system, **options)
 
 
@@ -172,7 +172,7 @@ def _token(tokenizer: Any, name: str) -> list[int]:
     if found is None:
         raise BadInput(
             f"prompts of this style need the tokenizer's {name} token, and it has none.",
-            remedy="Use a chat template, or give the tokenizer one.",
+            hint="Use a chat template, or give the tokenizer one.",
         )
     return [found]
 

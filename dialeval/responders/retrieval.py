@@ -7,7 +7,7 @@ import numpy as np
 
 from dialeval.dialogues import BadInput, Passage, Passages, iterate
 from dialeval.dialogues.splits import row_hashes
-from dialeval.dialogues.storage import chunks, each_passage
+from dialeval.dialogues.storage import chunks, iterate_passages
 from dialeval.dialogues.types import text_hash
 from dialeval.models.embedding import MiniLm
 from dialeval.responders.base import HYPOTHESIS, answer
@@ -68,7 +68,7 @@ class RetrievalResponder:
 
     def stream(self, passages: Passages | Sequence[Passage]) -> Answers:
         """The `k` nearest replies to each passage."""
-        for group in chunks(enumerate(each_passage(passages)), _QUERIES):
+        for group in chunks(enumerate(iterate_passages(passages)), _QUERIES):
             rows = self._nearest([passage for _, passage in group])  # (group, k)
             found = self._replies[rows.ravel()].to_pylist()
             for at, (place, passage) in enumerate(group):
@@ -107,7 +107,7 @@ class RetrievalResponder:
             raise BadInput(
                 f"passage {passages[worst].id!r} needs {self.k} replies of other dialogues to "
                 f"other words, and the pool of {len(self._vectors)} holds {free[worst]}.",
-                remedy="Give a pool with more dialogues.",
+                hint="Give a pool with more dialogues.",
             )
 
     def _embed(self, texts: list[str]) -> np.ndarray:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from dialeval.dialogues import BadInput, Dialogue, Passage, Passages, Turn
 from dialeval.dialogues.cutting import next_speaker
-from dialeval.dialogues.storage import each_passage
+from dialeval.dialogues.storage import iterate_passages
 from dialeval.dialogues.types import text_key
 from dialeval.responders.base import Responder, respond
 
@@ -30,7 +30,7 @@ class _Chat:
         if not spoken:
             raise BadInput(
                 f"passage {passage.id!r} has no turn to go on from.",
-                remedy="Give passages with at least one spoken turn of context.",
+                hint="Give passages with at least one spoken turn of context.",
             )
         last = spoken[-1].speaker
         first = passage.speaker if passage.speaker not in ("", last) else next_speaker(spoken)
@@ -94,7 +94,7 @@ def self_chat(
     """
     if turns < 1:
         raise BadInput(f"A conversation goes on for at least 1 turn, but got {turns}.")
-    chats = [_Chat.after(passage) for passage in each_passage(passages)]
+    chats = [_Chat.after(passage) for passage in iterate_passages(passages)]
     for turn in range(turns):
         _take_turn((one, two)[turn % 2], [chat for chat in chats if not chat.ended])
     ended = sum(chat.ended for chat in chats)
@@ -116,7 +116,7 @@ def _take_turn(responder: Responder, chats: list[_Chat]) -> None:
         raise BadInput(
             f"{responder.name} gave {len(found)} answers to {len(chats)} contexts, and a "
             "conversation goes on from one.",
-            remedy="Let it give one answer to each context.",
+            hint="Let it give one answer to each context.",
         )
     for chat, said in zip(chats, found, strict=True):
         chat.hear(said.response, responder.name)

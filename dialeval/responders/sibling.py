@@ -66,8 +66,8 @@ def sibling_beam(
         model.generate(ids, custom_generate=sibling_beam, gamma=0.5, num_beams=7)
     """
     if generation_config.do_sample:
-        remedy = "Pass `do_sample=False`."
-        raise BadInput("sibling-penalised beam search ranks, it does not sample.", remedy=remedy)
+        hint = "Pass `do_sample=False`."
+        raise BadInput("sibling-penalised beam search ranks, it does not sample.", hint=hint)
     with _competing(model, _Competition(model, gamma)):
         return model._beam_search(
             input_ids,
@@ -85,7 +85,7 @@ def _competing(model: PreTrainedModel, competition: "_Competition") -> Iterator[
     if missing:
         raise BadInput(
             f"transformers {transformers.__version__} has no {', '.join(missing)}.",
-            remedy="Use `SiblingPenalty`, or a version with which the tests of this file pass.",
+            hint="Use `SiblingPenalty`, or a version with which the tests of this file pass.",
         )
     before = {name: vars(model)[name] for name in OVERRIDDEN if name in vars(model)}
     try:

@@ -8,7 +8,7 @@ import numpy as np
 
 from dialeval.dialogues import BadInput, Passage, Passages, by_author
 from dialeval.dialogues.splits import row_hashes
-from dialeval.dialogues.storage import BATCH, as_table, chunks, each_passage
+from dialeval.dialogues.storage import BATCH, as_table, chunks, iterate_passages
 from dialeval.dialogues.types import text_hash, text_key
 from dialeval.responders.base import answer
 
@@ -42,7 +42,7 @@ class ParrotResponder:
 
     def stream(self, passages: Passages | Sequence[Passage]) -> Answers:
         """A turn of each context."""
-        for place, passage in enumerate(each_passage(passages)):
+        for place, passage in enumerate(iterate_passages(passages)):
             yield place, answer(passage, self._choose(passage), self)
 
     def _choose(self, passage: Passage) -> str:
@@ -54,7 +54,7 @@ class ParrotResponder:
             raise BadInput(
                 f"the parrot is to say turn {at} of passage {passage.id!r}, "
                 f"whose context has {len(said)}.",
-                remedy="Choose turn -1, which every context has, or `random`.",
+                hint="Choose turn -1, which every context has, or `random`.",
             )
         return said[at]
 
@@ -92,7 +92,7 @@ class RandomResponder:
 
     def stream(self, passages: Passages | Sequence[Passage]) -> Answers:
         """A reply from another dialogue for each passage."""
-        for group in chunks(enumerate(each_passage(passages)), BATCH):
+        for group in chunks(enumerate(iterate_passages(passages)), BATCH):
             found = self._replies[[self._row(passage) for _, passage in group]].to_pylist()
             for (place, passage), reply in zip(group, found, strict=True):
                 said = answer(passage, reply["response"], self)
@@ -106,7 +106,7 @@ class RandomResponder:
             raise BadInput(
                 f"all {len(self._groups)} replies of the pool are of dialogue "
                 f"{passage.dialogue_id!r}, of which passage {passage.id!r} is a part.",
-                remedy="Give a pool with more dialogues.",
+                hint="Give a pool with more dialogues.",
             )
         drawn = draw(f"random-{self.seed}", passage) % others
         return int(self._order[drawn if drawn < start else drawn + int(end - start)])
@@ -129,14 +129,14 @@ class NextResponder:
         Raises:
             BadInput: Before the first answer, where a passage has nothing following it.
         """
-        without = [each.id for each in each_passage(passages) if not each.following]
+        without = [each.id for each in iterate_passages(passages) if not each.following]
         if without:
             raise BadInput(
                 f"{len(without)} of {len(passages)} passages are the end of their dialogue and "
                 f"have no following utterance; the first is {without[0]!r}.",
-                remedy="Leave out passages whose `following` is empty.",
+                hint="Leave out passages whose `following` is empty.",
             )
-        for place, passage in enumerate(each_passage(passages)):
+        for place, passage in enumerate(iterate_passages(passages)):
             yield place, answer(passage, passage.following, self)
 
 
@@ -154,7 +154,7 @@ class ConstantResponder:
 
     def stream(self, passages: Passages | Sequence[Passage]) -> Answers:
         """The text, once for each passage."""
-        for place, passage in enumerate(each_passage(passages)):
+        for place, passage in enumerate(iterate_passages(passages)):
             yield place, answer(passage, self.text, self)
 
 
@@ -176,7 +176,7 @@ def human_replies(pool: Passages | Sequence[Passage]) -> Passages:
     if not len(human):
         raise BadInput(
             f"the pool of {len(pool)} passages holds no human reply.",
-            remedy="Give passages whose author is `human`.",
+            hint="Give passages whose author is `human`.",
         )
     return human
 

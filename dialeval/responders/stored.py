@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from dialeval.dialogues import BadInput, Passage, Passages, authors, by_author, iterate
 from dialeval.dialogues.splits import row_hashes
-from dialeval.dialogues.storage import BATCH, as_table, chunks, each_passage
+from dialeval.dialogues.storage import BATCH, as_table, chunks, iterate_passages
 from dialeval.dialogues.types import text_key
 from dialeval.responders.base import HYPOTHESIS, answer
 from dialeval.responders.simple import Answers, pool_name
@@ -58,9 +58,9 @@ class StoredResponder:
         Raises:
             BadInput: Before the first answer, where a passage has none.
         """
-        found = [self._rows(passage) for passage in each_passage(passages)]
+        found = [self._rows(passage) for passage in iterate_passages(passages)]
         self._check(passages, found)
-        for group in chunks(zip(enumerate(each_passage(passages)), found, strict=True), BATCH):
+        for group in chunks(zip(enumerate(iterate_passages(passages)), found, strict=True), BATCH):
             rows = [row for _, chosen in group for row in chosen]
             stored = iterate(self._answers.select(rows, keep_in_memory=True))
             for (place, passage), chosen in group:
@@ -80,7 +80,7 @@ class StoredResponder:
         return both or same_id or self._by_context.get(words, [])
 
     def _check(self, passages: Passages | Sequence[Passage], found: list[list[int]]) -> None:
-        pairs = zip(each_passage(passages), found, strict=True)
+        pairs = zip(iterate_passages(passages), found, strict=True)
         missing, moved = [], 0
         for passage, rows in pairs:
             if not rows:
@@ -91,7 +91,7 @@ class StoredResponder:
             raise BadInput(
                 f"{self.name} has no stored answer to {len(missing)} of {len(found)} passages; "
                 f"the first is {missing[0]!r}.",
-                remedy="Give the file that answers them: the same ids, or the same contexts.",
+                hint="Give the file that answers them: the same ids, or the same contexts.",
             )
         if moved:
             logger.warning(
@@ -114,7 +114,7 @@ def _one_system(answers: Passages, name: str | None) -> tuple[Passages, str]:
         asked = "no name" if name is None else repr(name)
         raise BadInput(
             f"expected the answers of one system, found {len(systems)}, and {asked} to choose by.",
-            remedy=f"Choose one of {', '.join(systems)}.",
+            hint=f"Choose one of {', '.join(systems)}.",
         )
     if systems:
         return by_author(answers, systems[0]), name or systems[0]

@@ -3,7 +3,7 @@
 import datasets
 import evaluate
 
-from dialeval.metrics.modules import chosen, complete, taken
+from dialeval.metrics.modules import select_features, check_batch, accepted_keywords
 from dialeval.metrics.robustness import robustness
 
 _DESCRIPTION = """
@@ -67,12 +67,12 @@ class Robustness(evaluate.Metric):
             description=_DESCRIPTION,
             citation=_CITATION,
             inputs_description=_INPUTS,
-            features=chosen(self.config_name, default=datasets.Features(columns)),
+            features=select_features(self.config_name, default=datasets.Features(columns)),
             reference_urls=["https://aclanthology.org/K18-1047"],
         )
 
     def _infer_feature_from_batch(self, batch):
-        return super()._infer_feature_from_batch(complete(batch))
+        return super()._infer_feature_from_batch(check_batch(batch))
 
     def _compute(self, predictions, references, should_change=None, **keywords):
         if should_change is None:
@@ -80,4 +80,4 @@ class Robustness(evaluate.Metric):
                 "Nobody says whether the perturbation ought to change the decision. "
                 "Pass should_change=True or False, or one for each row."
             )
-        return robustness(references, predictions, should_change, **taken(keywords, robustness))
+        return robustness(references, predictions, should_change, **accepted_keywords(keywords, robustness))

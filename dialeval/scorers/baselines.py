@@ -11,7 +11,7 @@ import numpy as np
 from dialeval.dialogues import BadInput, Passage, Passages, Turn, count_tokens, iterate, to_passages
 from dialeval.dialogues.pairing import derangement
 from dialeval.dialogues.splits import row_hashes
-from dialeval.dialogues.storage import as_table, batches, each_passage
+from dialeval.dialogues.storage import as_table, batches, iterate_passages
 from dialeval.dialogues.types import text_hash
 from dialeval.scorers.base import Decision
 from dialeval.scorers.folders import decision_of, load_scorer, save_scorer
@@ -33,7 +33,7 @@ def labels_of(pairs: Passages) -> np.ndarray:
         found = ", ".join(pairs.column_names)
         raise BadInput(
             f"a judge learns from a column `label`, but there are only {found}.",
-            remedy="Make pairs first: Pairing()(human, machine).",
+            hint="Make pairs first: Pairing()(human, machine).",
         )
     parts = [batch["label"].to_numpy(zero_copy_only=False) for batch in batches(pairs)]
     labels = np.concatenate(parts) if parts else np.zeros(0)
@@ -43,7 +43,7 @@ def labels_of(pairs: Passages) -> np.ndarray:
         raise BadInput(
             f"a judge learns from labels 1 (human) and 0 (machine), but the {len(labels)} rows "
             f"have {given}.",
-            remedy="Give both classes.",
+            hint="Give both classes.",
         )
     return labels.astype(np.int64)
 
@@ -181,7 +181,7 @@ class CoinScorer:
         seed = f"coin-{self.seed}"
         tossed = (
             text_hash([seed, each.id or "", each.author or "", each.response]) / 2**64
-            for each in each_passage(passages)
+            for each in iterate_passages(passages)
         )
         return np.fromiter(tossed, dtype=float, count=len(passages))
 
@@ -195,7 +195,7 @@ class CoinScorer:
         return cls(settings["seed"], settings["name"], decision_of(settings))
 
 
-class _Blindfold(ABC):
+class _ContextAblation(ABC):
     """A scorer that sees edited passages; its scale and decision are those of the one inside."""
 
     kind = ""
@@ -225,7 +225,7 @@ class _Blindfold(ABC):
         return {}
 
 
-class ResponseOnlyScorer(_Blindfold):
+class ResponseOnlyScorer(_ContextAblation):
     """A scorer that does not see the context.
 
     Each context becomes the single turn "…" of whoever spoke last, since every scorer expects a
@@ -240,7 +240,7 @@ class ResponseOnlyScorer(_Blindfold):
 
     def edited(self, passages: Passages | Sequence[Passage]) -> Passages:
         """The passages with the one neutral turn as context."""
-        return to_passages(_without_context(each) for each in each_passage(passages))
+        return to_passages(_without_context(each) for each in iterate_passages(passages))
 
     @classmethod
     def load(cls, folder: Path, settings: dict[str, Any], **options: Any) -> "ResponseOnlyScorer":
@@ -249,7 +249,7 @@ class ResponseOnlyScorer(_Blindfold):
         return cls(scorer, settings["name"], decision_of(settings))
 
 
-class ShuffledContextScorer(_Blindfold):
+class ShuffledContextScorer(_ContextAblation):
     """A scorer that sees each response after the context of another dialogue.
 
     All contexts of the given passages are used, each as often as before: a permutation in which
@@ -311,7 +311,7 @@ def _without_context(passage: Passage) -> Passage:
 
 def _length_features(passages: Passages | Sequence[Passage]) -> np.ndarray:
     """Length, its logarithm, and their squares, shape `(n, 4)`."""
-    counted = (count_tokens(each.response) for each in each_passage(passages))
+    counted = (count_tokens(each.response) for each in iterate_passages(passages))
     lengths = np.fromiter(counted, dtype=float, count=len(passages))
     logs = np.log1p(lengths)
     return np.column_stack([lengths, logs, lengths**2, logs**2])

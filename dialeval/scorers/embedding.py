@@ -12,8 +12,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from dialeval.dialogues import BadInput, Passage, Passages
-from dialeval.dialogues.storage import each_passage
-from dialeval.models.embedding import Remembered
+from dialeval.dialogues.storage import iterate_passages
+from dialeval.models.embedding import CachedEmbedder
 from dialeval.scorers.base import Decision
 from dialeval.scorers.baselines import labels_of
 from dialeval.scorers.folders import decision_of
@@ -49,7 +49,7 @@ class EmbeddingScorer:
         decision: Decision | None = None,
     ):
         self.model = model
-        self.embed = embed or Remembered()
+        self.embed = embed or CachedEmbedder()
         self.n = n
         self.name = name
         self.decision = decision or Decision()
@@ -69,10 +69,10 @@ class EmbeddingScorer:
             strength (`float`, *optional*, defaults to 0.001):
                 `C` of the regression: less means more regularisation.
         """
-        embed = embed or Remembered()
+        embed = embed or CachedEmbedder()
         regression = LogisticRegression(C=strength, max_iter=300, random_state=seed)
         model = make_pipeline(StandardScaler(), regression)
-        model.fit(features(list(each_passage(pairs)), embed), labels_of(pairs))
+        model.fit(features(list(iterate_passages(pairs)), embed), labels_of(pairs))
         return cls(model, embed, len(pairs), **options)
 
     @property
@@ -85,7 +85,7 @@ class EmbeddingScorer:
 
     def __call__(self, passages: Passages | Sequence[Passage]) -> np.ndarray:
         """P(human) of each passage, in their order."""
-        some = list(each_passage(passages))
+        some = list(iterate_passages(passages))
         if not some:
             return np.zeros(0)
         return self.model.predict_proba(features(some, self.embed))[:, 1]
@@ -102,8 +102,8 @@ class EmbeddingScorer:
     ) -> "EmbeddingScorer":
         """A scorer as `save` wrote it; an embedder other than MiniLM has to be given again."""
         if embed is None and settings["vectors"] != "minilm":
-            remedy = "Pass it: load_scorer(folder, embed=...)."
-            raise BadInput(f"it reads vectors of {settings['vectors']!r}.", folder, remedy=remedy)
+            hint = "Pass it: load_scorer(folder, embed=...)."
+            raise BadInput(f"it reads vectors of {settings['vectors']!r}.", folder, hint=hint)
         model = skops.io.load(folder / MODEL, trusted=[])
         return cls(model, embed, settings["n"], settings["name"], decision_of(settings))
 

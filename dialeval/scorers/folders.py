@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dialeval._version import __version__
-from dialeval.dialogues import BadInput, whole_file
+from dialeval.dialogues import BadInput, atomic_write
 from dialeval.downloads import revision_of, snapshot
 from dialeval.scorers.base import Decision
 
@@ -41,7 +41,7 @@ def save_scorer(scorer: Any, folder: Path | str) -> Path:
         "decision": asdict(scorer.decision),
         **scorer.save(folder),
     }
-    with whole_file(folder / SETTINGS) as file:
+    with atomic_write(folder / SETTINGS) as file:
         json.dump(settings, file, ensure_ascii=False, indent=2)
         file.write("\n")
     return folder
@@ -66,7 +66,7 @@ def load_scorer(name: Path | str, **options: Any) -> Any:
         raise BadInput(
             f"no {SETTINGS} here, only {found}.",
             folder,
-            remedy="Give a folder written by `dialeval train`, or by save_scorer.",
+            hint="Give a folder written by `dialeval train`, or by save_scorer.",
         )
     try:
         settings = json.loads(path.read_text(encoding="utf-8"))
@@ -84,8 +84,8 @@ def decision_of(settings: dict[str, Any]) -> Decision:
 def scorer_class(kind: str | None, path: Path | str = "") -> type:
     """The class of a kind of scorer."""
     if kind not in KINDS:
-        remedy = f"This version knows {', '.join(KINDS)}."
-        raise BadInput(f"unknown kind of scorer {kind!r}.", path, remedy=remedy)
+        hint = f"This version knows {', '.join(KINDS)}."
+        raise BadInput(f"unknown kind of scorer {kind!r}.", path, hint=hint)
     module, name = KINDS[kind].split(":")
     return getattr(import_module(module), name)
 
@@ -94,7 +94,7 @@ def _folder(name: str, revision: str | None, local_files_only: bool | None) -> P
     if Path(name).is_dir():
         return Path(name)
     if Path(name).exists() or name.count("/") != 1:
-        raise BadInput("expected a folder or a name on the Hub.", name, remedy="Check the name.")
+        raise BadInput("expected a folder or a name on the Hub.", name, hint="Check the name.")
     found = snapshot(name, revision=revision, local_files_only=bool(local_files_only))
     logger.info("%s is revision %s.", name, revision_of(found))
     return found

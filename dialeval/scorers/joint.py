@@ -87,7 +87,7 @@ def geometric_mean(first: np.ndarray, second: np.ndarray) -> np.ndarray:
         if not ((scores >= 0) & (scores <= 1)).all():
             raise BadInput(
                 "a geometric mean is taken of probabilities, but some scores are not in [0, 1].",
-                remedy="Join scorers that give P(human).",
+                hint="Join scorers that give P(human).",
             )
     with np.errstate(divide="ignore"):  # log 0, whose mean with anything gives 0
         return np.exp((np.log(first) + np.log(second)) / 2)
@@ -111,16 +111,16 @@ def soft_minimum(margins: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
 
 def _check(first: Any, second: Any, combine: str) -> None:
     if combine not in COMBINE:
-        remedy = f"Choose one of {', '.join(COMBINE)}."
-        raise BadInput(f"unknown way to join two scorers {combine!r}.", remedy=remedy)
+        hint = f"Choose one of {', '.join(COMBINE)}."
+        raise BadInput(f"unknown way to join two scorers {combine!r}.", hint=hint)
     for each in (first, second):
         if not each.higher_is_human:
             raise BadInput(
                 f"a joint score is high where both are, but {each.name!r} is low for humans.",
-                remedy="Join scorers that give P(human).",
+                hint="Join scorers that give P(human).",
             )
     if combine == "softmin" and not hasattr(first, "margins"):
         raise BadInput(
             f"the soft minimum takes the first scorer's logits, but {first.name!r} has none.",
-            remedy="Put a neural scorer first, or choose combine='geometric'.",
+            hint="Put a neural scorer first, or choose combine='geometric'.",
         )

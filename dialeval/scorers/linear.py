@@ -221,7 +221,7 @@ class SvmScorer:
             raise BadInput(
                 f"it needs a neural representation of {settings['represent']} dimensions.",
                 folder,
-                remedy="Pass it: load_scorer(folder, represent=...).",
+                hint="Pass it: load_scorer(folder, represent=...).",
             )
         return cls(
             _read(folder / MODEL),
@@ -260,7 +260,7 @@ def _folds(pairs: Passages, labels: np.ndarray, settings: SvmSettings) -> list[_
             raise BadInput(
                 f"without fold {fold} of {settings.folds} there is one class left, or nothing: "
                 f"the {len(labels)} pairs come from too few dialogues.",
-                remedy="Give more dialogues, and each passage its `dialogue_id`.",
+                hint="Give more dialogues, and each passage its `dialogue_id`.",
             )
         found.append(_Fold(learn, held_out))
     return found
@@ -301,7 +301,7 @@ def _vectorizer(
         return words.vectorizer(texts, settings.min_count) if words else made.fit(texts)
     except ValueError as error:
         message = f"there are no words to learn from: {error}"
-        raise BadInput(message, remedy="Give longer texts, or lower `min_count`.") from None
+        raise BadInput(message, hint="Give longer texts, or lower `min_count`.") from None
 
 
 def _responses(passages: Passages) -> Iterator[str]:
@@ -342,7 +342,7 @@ def _vectors(represent: Represent, passages: Passages, width: int | None = None)
         raise BadInput(
             f"a representation has the shape {(len(passages), width or 'd')}, but this one has "
             f"{found.shape}.",
-            remedy="Pass the function that the scorer was fitted with.",
+            hint="Pass the function that the scorer was fitted with.",
         )
     return found
 
@@ -351,7 +351,7 @@ def _finite(values: np.ndarray, name: str) -> np.ndarray:
     if not np.isfinite(values).all():
         raise BadInput(
             f"the feature {name!r} is not a finite number in {(~np.isfinite(values)).sum()} cases.",
-            remedy="Drop these passages, or use another scorer.",
+            hint="Drop these passages, or use another scorer.",
         )
     return values
 
@@ -393,7 +393,7 @@ def _needed(settings: dict[str, Any], given: Mapping[str, Any], folder: Path) ->
         raise BadInput(
             f"it uses the numbers of other scorers, of which {', '.join(missing)} is missing.",
             folder,
-            remedy="Pass them: load_scorer(folder, features={name: scorer}).",
+            hint="Pass them: load_scorer(folder, features={name: scorer}).",
         )
     features = {name: given[name] for name in needed}
     for name, whose in _names(features).items():
@@ -407,12 +407,12 @@ def _needed(settings: dict[str, Any], given: Mapping[str, Any], folder: Path) ->
 
 def _read(path: Path) -> dict[str, Any]:
     if not path.is_file():
-        raise BadInput(f"no {MODEL} here.", path.parent, remedy="Copy the whole folder again.")
+        raise BadInput(f"no {MODEL} here.", path.parent, hint="Copy the whole folder again.")
     try:
         return skops.io.load(path, trusted=list(TRUSTED))
     except UntrustedTypesFoundException as error:
         message = f"it holds what a scorer of ours never does: {error}"
-        raise BadInput(message, path, remedy="Do not use it.") from None
+        raise BadInput(message, path, hint="Do not use it.") from None
     except (zipfile.BadZipFile, KeyError, ValueError) as error:
         message = f"it cannot be read: {error}"
-        raise BadInput(message, path, remedy="Copy the whole folder again.") from None
+        raise BadInput(message, path, hint="Copy the whole folder again.") from None

@@ -15,7 +15,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer, PreT
 import dialeval.models  # noqa: F401  registers the architectures
 from dialeval.dialogues import BadInput, Passage, Passages
 from dialeval.dialogues.encoding import Encoded, InputFormat
-from dialeval.dialogues.storage import chunks, each_passage
+from dialeval.dialogues.storage import chunks, iterate_passages
 from dialeval.models.batching import pad, token_batches
 from dialeval.models.weights import best_device, fingerprint
 from dialeval.scorers.base import Decision
@@ -117,7 +117,7 @@ class NeuralScorer:
         found = []
         total = len(passages)
         bar = tqdm(total=total, desc=self.name, unit=" passages", disable=not self.progress)
-        for window in chunks(each_passage(passages), _WINDOW):
+        for window in chunks(iterate_passages(passages), _WINDOW):
             encoded = self.input_format(self.tokenizer, window)
             self._say_cut(encoded, window)
             found.append(self._score(encoded, bar))
@@ -164,7 +164,7 @@ class NeuralScorer:
             raise BadInput(
                 f"the discriminator {self.name!r} gave {(~np.isfinite(margins)).sum()} scores that "
                 "are not numbers.",
-                remedy="Train it with a smaller learning rate, or run it in float32.",
+                hint="Train it with a smaller learning rate, or run it in float32.",
             )
         return margins.astype(np.float64)
 
@@ -225,8 +225,8 @@ class NeuralScorer:
             model = _pretrained(folder)
             tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
         except (OSError, ValueError) as error:
-            remedy = "Copy the whole folder again, or train it anew."
-            raise BadInput(f"it is not complete: {error}", folder, remedy=remedy) from None
+            hint = "Copy the whole folder again, or train it anew."
+            raise BadInput(f"it is not complete: {error}", folder, hint=hint) from None
         return cls(
             model,
             tokenizer,
@@ -262,6 +262,6 @@ def _check_labels(model: PreTrainedModel) -> None:
     if labels != {0: "machine", 1: "human"}:
         raise BadInput(
             f"a discriminator's labels are {{0: machine, 1: human}}, but this one has {labels}.",
-            remedy="If they are swapped, swap the rows of its classifier; if it has one logit, "
+            hint="If they are swapped, swap the rows of its classifier; if it has one logit, "
             "load it with dialeval.models.load_dialogrpt.",
         )

@@ -18,7 +18,7 @@ from transformers import PreTrainedModel
 
 from dialeval.dialogues import BadInput, Passage, Passages
 from dialeval.dialogues.encoding import Encoded, InputFormat
-from dialeval.dialogues.storage import chunks, each_passage
+from dialeval.dialogues.storage import chunks, iterate_passages
 from dialeval.models import TransformerDiscriminator
 from dialeval.models.batching import pad, token_batches
 from dialeval.scorers.neural import NeuralScorer
@@ -54,7 +54,7 @@ def response_margins(scorer: NeuralScorer, passages: Passages | Sequence[Passage
     """How far the human logit is above the machine's, read as in [`score_responses`]."""
     if not _can_pack(scorer):
         return scorer.margins(passages)
-    windows = chunks(each_passage(passages), _WINDOW)
+    windows = chunks(iterate_passages(passages), _WINDOW)
     found = [_packed_margins(scorer, window) for window in windows]  # (window,) each
     return np.concatenate(found) if found else np.zeros(0)
 
@@ -68,7 +68,7 @@ def score_prefixes(
     its context, where the row is too long for the model, is read by itself, and so is every prefix
     by models that are not causal, as a complete response.
     """
-    return [scores[1:] for scores in _prefix_scores(scorer, list(each_passage(passages)))]
+    return [scores[1:] for scores in _prefix_scores(scorer, list(iterate_passages(passages)))]
 
 
 def prefix_scores_at(
@@ -84,10 +84,10 @@ def prefix_scores_at(
             gets the score of the longest prefix in the discriminator's own tokens that ends there
             or before; a place before its first token that of an empty response.
     """
-    passages = list(each_passage(passages))
+    passages = list(iterate_passages(passages))
     if len(offsets) != len(passages):
         message = f"expected offsets for {len(passages)} passages, but got {len(offsets)}."
-        raise BadInput(message, remedy="Give a list of places for each passage.")
+        raise BadInput(message, hint="Give a list of places for each passage.")
     ends = _token_ends(scorer.tokenizer, [passage.response for passage in passages])
     scores = _prefix_scores(scorer, passages)
     return [
@@ -283,8 +283,8 @@ def _warn_about_prefixes(scorer: NeuralScorer) -> None:
 def _token_ends(tokenizer: Any, responses: list[str]) -> list[np.ndarray]:
     """Where each token of each response ends, in characters of the response as it was given."""
     if not getattr(tokenizer, "is_fast", False):
-        remedy = "Load it with AutoTokenizer, use_fast=True."
-        raise BadInput("this tokenizer does not tell where its tokens stand.", remedy=remedy)
+        hint = "Load it with AutoTokenizer, use_fast=True."
+        raise BadInput("this tokenizer does not tell where its tokens stand.", hint=hint)
     if not responses:
         return []
     texts = [text.strip() for text in responses]
@@ -343,7 +343,7 @@ def _numbers(scorer: NeuralScorer, margins: Tensor) -> np.ndarray:
         wrong = int((~np.isfinite(found)).sum())
         raise BadInput(
             f"the discriminator {scorer.name!r} gave {wrong} scores that are not numbers.",
-            remedy="Train it with a smaller learning rate, or run it in float32.",
+            hint="Train it with a smaller learning rate, or run it in float32.",
         )
     return found
 

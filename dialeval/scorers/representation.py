@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from dialeval.dialogues import BadInput, Passage, Passages
-from dialeval.dialogues.storage import chunks, each_passage
+from dialeval.dialogues.storage import chunks, iterate_passages
 from dialeval.models.batching import pad, token_batches
 from dialeval.scorers.neural import NeuralScorer
 
@@ -32,7 +32,7 @@ class NeuralRepresentation:
     def __call__(self, passages: Passages | Sequence[Passage]) -> np.ndarray:
         """A vector for each passage, in their order."""
         found = []
-        for window in chunks(each_passage(passages), _WINDOW):
+        for window in chunks(iterate_passages(passages), _WINDOW):
             rows = [each.ids for each in self.scorer.input_format(self.scorer.tokenizer, window)]
             rows = [ids or [self.scorer.pad_id] for ids in rows]
             vectors: list[np.ndarray | None] = [None] * len(rows)

@@ -14,7 +14,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
 
 from dialeval.dialogues import BadInput, Passage, Passages
 from dialeval.dialogues.encoding import Encoded
-from dialeval.dialogues.storage import chunks, each_passage
+from dialeval.dialogues.storage import chunks, iterate_passages
 from dialeval.models.batching import pad, token_batches
 from dialeval.models.heads import logits_at
 from dialeval.models.packages import smollm2_path
@@ -134,8 +134,8 @@ class ZeroShotScorer:
         turned: bool = False,
     ):
         if measure not in MEASURES:
-            remedy = f"Choose one of {', '.join(MEASURES)}."
-            raise BadInput(f"unknown measure {measure!r}.", remedy=remedy)
+            hint = f"Choose one of {', '.join(MEASURES)}."
+            raise BadInput(f"unknown measure {measure!r}.", hint=hint)
         self.device = torch.device(device or model.device)
         self.model = model.to(self.device).eval()
         self.tokenizer = tokenizer
@@ -176,7 +176,7 @@ class ZeroShotScorer:
         """The measure of each passage, in their order."""
         found = []
         bar = tqdm(total=len(passages), desc=self.name, unit=" passages", disable=not self.progress)
-        asked = each_passage(passages)
+        asked = iterate_passages(passages)
         asked = (passage.turned() for passage in asked) if self.turned else asked
         for window in chunks(asked, _WINDOW):
             rows = self._encode(window)
@@ -214,7 +214,7 @@ class ZeroShotScorer:
         if not np.isfinite(numbers).all():
             raise BadInput(
                 f"the language model of {self.name!r} gave logits that are not numbers.",
-                remedy="Run it in float32.",
+                hint="Run it in float32.",
             )
         return numbers
 
@@ -258,7 +258,7 @@ class ZeroShotScorer:
         if not newline:
             raise BadInput(
                 "the tokenizer has neither an end token nor a newline to put between turns.",
-                remedy="Set its `eos_token`.",
+                hint="Set its `eos_token`.",
             )
         return newline
 
@@ -321,8 +321,8 @@ def _pretrained(folder: str | Path) -> tuple[PreTrainedModel, Any]:
         model = AutoModelForCausalLM.from_pretrained(where, **options)
         return model, AutoTokenizer.from_pretrained(where, **options)
     except (OSError, ValueError) as error:
-        remedy = "Give a causal language model's folder or its name on the Hub."
-        raise BadInput(f"no language model can be loaded: {error}", folder, remedy=remedy) from None
+        hint = "Give a causal language model's folder or its name on the Hub."
+        raise BadInput(f"no language model can be loaded: {error}", folder, hint=hint) from None
 
 
 def _positions(rows: list[Encoded]) -> tuple[Tensor, Tensor]:

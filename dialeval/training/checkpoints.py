@@ -1,10 +1,7 @@
 """Checkpoints without pickle: tensors as safetensors, the rest as JSON, whole or not at all."""
 
 import json
-import os
-import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,33 +9,11 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from dialeval.dialogues import BadInput
+from dialeval.files import atomic_dir, last_complete
 
 _BEST = "best.safetensors"
 _PROGRESS = "progress.json"
 _FILES = ("model.safetensors", "optimizer.safetensors", _PROGRESS)
-
-
-@contextmanager
-def whole_folder(folder: Path) -> Iterator[Path]:
-    """A folder that replaces the old one in one step; the old one stays until it is complete."""
-    partial, old = (folder.with_name(f".{folder.name}.{word}") for word in ("partial", "old"))
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True)
-    yield partial
-    if folder.exists():  # else the old one is all there is
-        shutil.rmtree(old, ignore_errors=True)
-        os.replace(folder, old)
-    os.replace(partial, folder)
-    shutil.rmtree(old, ignore_errors=True)
-
-
-def last_whole(folder: Path) -> Path | None:
-    """Where the last complete folder stands, if there is one.
-
-    A run that was killed between the two renames of [`whole_folder`] has only the old one.
-    """
-    places = (folder, folder.with_name(f".{folder.name}.old"))
-    return next((place for place in places if place.is_dir()), None)
 
 
 def save_checkpoint(
@@ -54,7 +29,7 @@ def save_checkpoint(
         best (`dict[str, Tensor]`, *optional*):
             The weights that validated best so far.
     """
-    with whole_folder(folder) as partial:
+    with atomic_dir(folder) as partial:
         if best:
             save_file(_contiguous(best), partial / _BEST)
         write_state(partial, model.state_dict(), optimizer, progress)
@@ -68,10 +43,8 @@ def load_checkpoint(
     try:
         model.load_state_dict(weights)
     except RuntimeError as error:
-        remedy = "Resume with the settings of the first run."
-        raise BadInput(
-            f"the checkpoint is of another model: {error}", folder, remedy=remedy
-        ) from None
+        hint = "Resume with the settings of the first run."
+        raise BadInput(f"the checkpoint is of another model: {error}", folder, hint=hint) from None
     return progress
 
 
@@ -101,8 +74,8 @@ def read_state(
     """Weights and progress as [`write_state`] left them; the optimiser gets its state back."""
     missing = [name for name in _FILES if not (folder / name).is_file()]
     if missing:
-        remedy = "Start again without --resume."
-        raise BadInput(f"the checkpoint lacks {', '.join(missing)}.", folder, remedy=remedy)
+        hint = "Start again without --resume."
+        raise BadInput(f"the checkpoint lacks {', '.join(missing)}.", folder, hint=hint)
     told = json.loads((folder / _PROGRESS).read_text(encoding="utf-8"))
     state: dict[int, dict[str, Any]] = {}
     for key, value in {**load_file(folder / _FILES[1]), **told["numbers"]}.items():
@@ -124,7 +97,7 @@ def _contiguous(tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     return {name: tensor.detach().clone().contiguous() for name, tensor in tensors.items()}
 
 
-class Keeper:
+class CheckpointManager:
     """Checkpoints of a run, and the weights with the lowest validation loss.
 
     Args:
@@ -170,7 +143,7 @@ class Keeper:
 
     def resume(self) -> tuple[int, int]:
         """Steps and waited epochs of the last checkpoint, zeros where there is none."""
-        found = None if self.folder is None else last_whole(self.folder)
+        found = None if self.folder is None else last_complete(self.folder)
         if found is None:
             return 0, 0
         progress = load_checkpoint(found, self.model, self.optimizer)

@@ -25,10 +25,10 @@ from dialeval.models import pairwise_loss
 from dialeval.models.batching import pad
 from dialeval.responders.generators import Generator
 from dialeval.training.checkpoints import (
-    last_whole,
+    atomic_dir,
+    last_complete,
     read_state,
     save_weights,
-    whole_folder,
     write_state,
 )
 from dialeval.training.defender import Defender, pairwise, pairwise_probability
@@ -460,7 +460,7 @@ class AttackDefenceGame:
     def save(self) -> None:
         """Write where the game stands, whole or not at all."""
         if self.accelerator.is_main_process:
-            with whole_folder(self.folder / "checkpoint") as folder:
+            with atomic_dir(self.folder / "checkpoint") as folder:
                 attacker, defender = self.generator.model, self.defender.hvm.model
                 write_state(folder / "attacker", trainable(attacker), self.attacker_optimizer)
                 write_state(folder / "defender", trainable(defender), self.defender_optimizer)
@@ -471,7 +471,7 @@ class AttackDefenceGame:
 
     def _resume(self) -> bool:
         """Put back where the game stood, if it was begun."""
-        found = last_whole(self.folder / "checkpoint")
+        found = last_complete(self.folder / "checkpoint")
         if found is None:
             return False
         told = json.loads((found / "game.json").read_text(encoding="utf-8"))
@@ -481,7 +481,7 @@ class AttackDefenceGame:
             raise BadInput(
                 f"the game here was played with other settings: {', '.join(other)}.",
                 self.folder,
-                remedy="Resume with the settings of the first run, or choose another folder.",
+                hint="Resume with the settings of the first run, or choose another folder.",
             )
         for name in ("turn", "phase", "step", "records"):
             setattr(self, name, told[name])
@@ -509,7 +509,7 @@ class AttackDefenceGame:
                 raise BadInput(
                     f"the {part} part has {len(self.human[part])} contexts, but the game needs "
                     f"{least}.",
-                    remedy="Give more dialogues, or lower --attack_batch and --defence_batch.",
+                    hint="Give more dialogues, or lower --attack_batch and --defence_batch.",
                 )
 
 
@@ -524,7 +524,7 @@ def set_trainable(model: torch.nn.Module, weights: dict[str, torch.Tensor] | Pat
     weights = load_file(weights) if isinstance(weights, Path) else weights
     own = trainable(model)
     if own.keys() != weights.keys():
-        remedy = "Resume with the settings of the first run."
-        raise BadInput("these weights are of another model.", remedy=remedy)
+        hint = "Resume with the settings of the first run."
+        raise BadInput("these weights are of another model.", hint=hint)
     for name, each in own.items():
         each.copy_(weights[name])

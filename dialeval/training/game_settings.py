@@ -73,13 +73,13 @@ class GameConfig:
             raise BadInput(
                 f"an attack ends below c_low and a defence above c_high, but got {self.c_low:g} "
                 f"and {self.c_high:g}.",
-                remedy="Choose 0 <= c_low < c_high <= 1, such as 0.5 and 0.7.",
+                hint="Choose 0 <= c_low < c_high <= 1, such as 0.5 and 0.7.",
             )
         if self.hypotheses < 2:
             raise BadInput(
                 f"the mean over {self.hypotheses} response is that response, so nothing would be "
                 "learnt (eqs. 3-4).",
-                remedy="Draw 2 hypotheses or more.",
+                hint="Draw 2 hypotheses or more.",
             )
         at_least_one = (
             "attack_batch", "defence_batch", "attack_steps", "defence_steps", "max_turns",
@@ -93,7 +93,7 @@ class GameConfig:
             raise BadInput(
                 f"a validation reads A(0) and the newest set, but `max_validated` is "
                 f"{self.max_validated}.",
-                remedy="Read 2 sets or more.",
+                hint="Read 2 sets or more.",
             )
         _ = self.decoding  # refuses temperatures that are none
 

@@ -17,7 +17,7 @@ from dialeval.dialogues import BadInput, Passage, Passages, iterate
 from dialeval.dialogues.storage import BATCH, batches, chunks
 from dialeval.models.batching import pad, token_batches, training_batches
 from dialeval.responders.generators import Generator
-from dialeval.training.checkpoints import Keeper
+from dialeval.training.checkpoints import CheckpointManager
 from dialeval.training.schedule import (
     OPTIMIZERS,
     SCHEDULES,
@@ -101,7 +101,7 @@ class GeneratorTrainer:
         self.trainable = [each for each in generator.model.parameters() if each.requires_grad]
         optimizer = optimizer_for(self.trainable, self.config)
         self.model, self.optimizer = self.accelerator.prepare(generator.model, optimizer)
-        self.keeper = Keeper(
+        self.keeper = CheckpointManager(
             checkpoint, self.plain, self.optimizer.optimizer, self.accelerator.is_main_process
         )
 
@@ -188,7 +188,7 @@ class GeneratorTrainer:
         if size < ranks:
             raise BadInput(
                 f"{ranks} processes cannot share batches of {size} passage(s).",
-                remedy="Raise --batch_size, give more dialogues, or start fewer processes.",
+                hint="Raise --batch_size, give more dialogues, or start fewer processes.",
             )
 
     def _weights(self, rows: np.ndarray) -> Tensor:
@@ -252,7 +252,7 @@ class Examples:
             self.prompts.add(prompts)
             self.responses.add(responses)
         if not len(self):
-            raise BadInput("there is no passage to learn from.", remedy="Give more dialogues.")
+            raise BadInput("there is no passage to learn from.", hint="Give more dialogues.")
         self.sizes = self.prompts.sizes + self.responses.sizes
 
     def __len__(self) -> int:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from dialeval.dialogues import BadInput, whole_file
+from dialeval.dialogues import BadInput, atomic_write
 
 PARTS = ("train", "validation")
 _SCHEMA = pa.schema(
@@ -38,7 +38,7 @@ class AttackerSamples:
         path = self._path(turn, part)
         self._open.pop(path, None)
         table = pa.table(columns, schema=_SCHEMA)
-        with whole_file(path, "wb") as file, pa.ipc.new_file(file, _SCHEMA) as writer:
+        with atomic_write(path, "wb") as file, pa.ipc.new_file(file, _SCHEMA) as writer:
             writer.write_table(table)
 
     def size(self, turn: int, part: str) -> int:
@@ -60,7 +60,7 @@ class AttackerSamples:
         path = self._path(turn, part)
         if path not in self._open:
             if not path.is_file():
-                remedy = "Start the game again without --resume."
-                raise BadInput("the samples of this turn are gone.", path, remedy=remedy)
+                hint = "Start the game again without --resume."
+                raise BadInput("the samples of this turn are gone.", path, hint=hint)
             self._open[path] = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
         return self._open[path]

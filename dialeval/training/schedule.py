@@ -72,6 +72,6 @@ def learning_rate(config: TrainingConfig, step: int, total: int, epoch: int) -> 
 def finite_loss(loss: float, where: str) -> float:
     """The loss itself, if it is a number."""
     if not math.isfinite(loss):
-        remedy = "Train with a smaller learning rate."
-        raise BadInput(f"the loss is not a number at {where}.", remedy=remedy)
+        hint = "Train with a smaller learning rate."
+        raise BadInput(f"the loss is not a number at {where}.", hint=hint)
     return loss

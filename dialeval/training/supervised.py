@@ -18,7 +18,7 @@ from dialeval.dialogues.storage import batches
 from dialeval.models import pairwise_loss
 from dialeval.models.batching import pad, training_batches
 from dialeval.scorers.neural import NeuralScorer
-from dialeval.training.checkpoints import Keeper
+from dialeval.training.checkpoints import CheckpointManager
 from dialeval.training.schedule import (
     OPTIMIZERS,
     SCHEDULES,
@@ -86,7 +86,7 @@ class DiscriminatorTrainer:
         self.scorer = NeuralScorer(
             self.plain, tokenizer, input_format, accelerator=self.accelerator
         )
-        self.keeper = Keeper(
+        self.keeper = CheckpointManager(
             checkpoint, self.plain, self.optimizer.optimizer, self.accelerator.is_main_process
         )
 
@@ -192,7 +192,7 @@ class _Pairs:
             raise BadInput(
                 f"training needs pairs, but got {len(self.human)} human responses and "
                 f"{len(self.other)} others.",
-                remedy="Make them with dialeval.Pairing, or `dialeval data pair`.",
+                hint="Make them with dialeval.Pairing, or `dialeval data pair`.",
             )
         self.table = pairs
         sizes = np.concatenate([_sizes(batch) for batch in batches(pairs)])

@@ -141,7 +141,7 @@ class Judge:
 
 @pytest.fixture
 def saved(monkeypatch, tmp_path):
-    monkeypatch.setattr("dialeval.protocols.evaluation.fixed.load_scorer", lambda _: Judge())
+    monkeypatch.setattr("dialeval.protocols.evaluation.frozen.load_scorer", lambda _: Judge())
     (tmp_path / "judge").mkdir()
     return ("--evaluator", "judge", "--folds", 2, "--seeds", 1, "-o", "x")
 

@@ -180,7 +180,7 @@ def test_only_contexts_that_both_answered_count(write_run):
     (pair,) = found.pairs
     assert (pair.n, pair.first_left_out, pair.second_left_out) == (10, 20, 20)
     assert pair.difference == 0.5  # all ten were taken of a, none of b
-    assert "10 contexts in common, 20 and 20 left out" in " ".join(found.remarks)
+    assert "10 contexts in common, 20 and 20 left out" in " ".join(found.notes)
 
 
 def test_an_id_with_another_human_response_is_another_context(write_run):
@@ -188,7 +188,7 @@ def test_an_id_with_another_human_response_is_another_context(write_run):
     mixed = [*rows("b", [1] * 8, [0] * 8), *rows("b", [1] * 12, [0] * 12, first=8, said="woman")]
     found = compare_runs([ours, write_run("y", mixed)])
     assert found.pairs[0].n == 8
-    assert "12 ids stand for another human response" in found.remarks[0]
+    assert "12 ids stand for another human response" in found.notes[0]
     with pytest.raises(BadInput, match="no common contexts.*same --human file"):
         compare_runs([ours, write_run("z", rows("b", [1] * 9, [0] * 9, said="woman"))])
 
@@ -221,7 +221,7 @@ def test_judges_that_differ_are_named_in_a_warning(write_run, caplog):
 
 def test_judges_alike_give_no_warning(write_run):
     found = compare_runs([write_run("x", *four_systems())])
-    assert not found.warnings and not found.remarks
+    assert not found.warnings and not found.notes
     assert all(pair.judges_differ == () and pair.human_changed == 0 for pair in found.pairs)
 
 
@@ -247,7 +247,7 @@ def test_contexts_with_one_side_are_counted(write_run):
         [write_run("x", rows("a", [1] * 9, [1] * 9), alone, rows("b", [1] * 9, [0] * 9))]
     )
     assert found.pairs[0].n == 9
-    assert "a before svm: 3 contexts without" in found.remarks[0]
+    assert "a before svm: 3 contexts without" in found.notes[0]
 
 
 def test_the_detectable_difference_is_found_four_times_in_five():
@@ -309,7 +309,7 @@ def test_what_cannot_be_compared_is_said(write_run):
 def test_few_resamples_are_remarked_and_one_dialogue_has_no_interval(write_run):
     systems = [rows(s, [1] * 9, [t] * 9, size=9) for s, t in (("a", 1), ("b", 0))]
     found = compare_runs([write_run("x", *systems)], resamples=9)
-    assert "9 resamples cannot show a p-value of 0.05" in found.remarks[0]
+    assert "9 resamples cannot show a p-value of 0.05" in found.notes[0]
     assert not found.pairs[0].told_apart and found.pairs[0].detectable is None
     told = found.to_dict()
     assert told["pairs"][0]["low"] is None and json.dumps(told, allow_nan=False)

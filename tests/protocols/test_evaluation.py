@@ -14,7 +14,7 @@ from dialeval.dialogues import BadInput, Passage, Turn, count_tokens, iterate, t
 from dialeval.metrics import ere
 from dialeval.protocols.evaluation import EvaluationRun, align, evaluate
 from dialeval.protocols.evaluation.crossfit import crossfit, fold_numbers, scenario_folds
-from dialeval.protocols.evaluation.judges import JUDGES, Bench
+from dialeval.protocols.evaluation.evaluators import EVALUATORS, FitContext
 from dialeval.protocols.evaluation.measures import accuracy_interval, below_control
 from dialeval.protocols.evaluation.study import Study
 from dialeval.scorers import Decision
@@ -81,11 +81,11 @@ def hired(patch, name: str = "spy", kind: type = Spy) -> list[Spy]:
     """Register a judge; gives all that are fitted from now on."""
     found: list[Spy] = []
 
-    def fit(pairs, seed, bench):
+    def fit(pairs, seed, fit_context):
         found.append(kind(list(iterate(pairs)), pairs["label"][:], name=name))
         return found[-1]
 
-    patch.setitem(JUDGES, name, fit)
+    patch.setitem(EVALUATORS, name, fit)
     return found
 
 
@@ -110,12 +110,12 @@ def read_scores(folder, **wanted) -> list[dict]:
 def whole(tmp_path_factory):
     """One evaluation with everything in it: two systems, a spy and a support vector machine."""
     folder = tmp_path_factory.mktemp("whole")
-    material = align(to_passages(people()), {n: f(people()) for n, f in SYSTEMS.items()})
+    data = align(to_passages(people()), {n: f(people()) for n, f in SYSTEMS.items()})
     steps: list[tuple[int, int, str]] = []
     with pytest.MonkeyPatch.context() as patch:
         spies = hired(patch)
         run = EvaluationRun(["svm-unigram", "spy"], folds=3, seeds=2, output_dir=str(folder))
-        told = evaluate(material, run, tell=lambda *step: steps.append(step))
+        told = evaluate(data, run, on_progress=lambda *step: steps.append(step))
     return folder, told, spies, steps
 
 
@@ -143,10 +143,10 @@ def test_no_response_is_judged_by_a_judge_that_saw_its_dialogue(whole):
     assert len(borrowed) == 3 * 120 + 60  # control, two machine_random, and the control's half
 
 
-@pytest.mark.parametrize("judge", ["spy", "svm-unigram", "length", "coin"])
-def test_every_response_is_judged_once(whole, judge):
+@pytest.mark.parametrize("evaluator", ["spy", "svm-unigram", "length", "coin"])
+def test_every_response_is_judged_once(whole, evaluator):
     for system in SYSTEMS:
-        rows = read_scores(whole[0], scenario="human_machine", system=system, evaluator=judge)
+        rows = read_scores(whole[0], scenario="human_machine", system=system, evaluator=evaluator)
         found = Counter((row["id"], row["author"], row["label"]) for row in rows)
         sides = (("human", 1), (system, 0))
         assert found == Counter((each.id, *side) for each in people() for side in sides)
@@ -175,8 +175,8 @@ def test_folds_do_not_depend_on_the_order_of_rows_and_are_of_like_size():
 
 def test_a_planted_marker_is_found_and_a_second_human_is_not(whole):
     _, told, _, _ = whole
-    for judge in ("svm-unigram", "spy"):
-        found = one(told, "adversuc", "marked", judge)
+    for evaluator in ("svm-unigram", "spy"):
+        found = one(told, "adversuc", "marked", evaluator)
         assert found["value"] == 0.0 and found["high"] < 0.1 and found["n"] == 240
         assert found["details"]["p_value"] < 0.001 and found["details"]["auroc"] == 1.0
     found = one(told, "adversuc", "twin", "svm-unigram")
@@ -213,13 +213,13 @@ def test_without_the_context_machine_vs_random_is_one_minus_adversuc(whole, monk
         assert found["value"] == pytest.approx(1 - one(told, "adversuc", system, "length")["value"])
         assert found["details"]["gap"] == 0.0
 
-    def blind(pairs, seed, bench):
-        return SvmScorer.fit(pairs, seed=seed, use_context=False, folds=3, words=bench.words)
+    def blind(pairs, seed, fit_context):
+        return SvmScorer.fit(pairs, seed=seed, use_context=False, folds=3, words=fit_context.words)
 
-    monkeypatch.setitem(JUDGES, "blind", blind)
+    monkeypatch.setitem(EVALUATORS, "blind", blind)
     half = answers(people(), lambda each: each.response + " beep" * (int(each.id[-1]) < 3))
-    material = align(to_passages(people()), {"half": half})
-    told = evaluate(material, quick(tmp_path / "x", evaluators=["blind"], folds=3))
+    data = align(to_passages(people()), {"half": half})
+    told = evaluate(data, quick(tmp_path / "x", evaluators=["blind"], folds=3))
     random_, success = (one(told, m, "half", "blind") for m in ("machine_vs_random", "adversuc"))
     assert 0.75 < random_["value"] < 0.95  # two of three have the marker
     assert random_["value"] == pytest.approx(1 - success["value"], abs=0.05)
@@ -258,20 +258,20 @@ def test_the_interval_of_a_judge_that_is_always_right_has_a_width():
 # Reliability.
 
 
-@pytest.mark.parametrize("judge", ["spy", "svm-unigram"])
-def test_ere_is_that_of_the_pooled_folds(whole, judge):
+@pytest.mark.parametrize("evaluator", ["spy", "svm-unigram"])
+def test_ere_is_that_of_the_pooled_folds(whole, evaluator):
     folder, told, _, _ = whole
     gold = {"human_human": 0.5, "machine_machine": 0.5, "human_random": 0.0, "human_next": 0.0}
     for system in SYSTEMS:
         rows = [
             row
             for name in gold
-            for row in read_scores(folder, scenario=name, evaluator=judge)
+            for row in read_scores(folder, scenario=name, evaluator=evaluator)
             if row["system"] == (system if name == "machine_machine" else "")
         ]
         scores, labels, scenarios = ([row[k] for row in rows] for k in ("score", "label",
                                                                         "scenario"))  # fmt: skip
-        found = one(told, "ere", system, judge)
+        found = one(told, "ere", system, evaluator)
         pooled = ere(scores, labels, scenarios, groups=[row["dialogue_id"] for row in rows])
         assert (found["value"], found["low"], found["n"]) == tuple(
             pooled[key] for key in ("ere", "low", "n")
@@ -285,7 +285,7 @@ def test_ere_is_that_of_the_pooled_folds(whole, judge):
             off.append(abs((np.mean(wrong[0]) + np.mean(wrong[1])) / 2 - standard))
             assert abs(found["details"]["scenarios"][name]["deviation"]) == pytest.approx(off[-1])
         assert found["value"] == pytest.approx(np.mean(off))
-        assert found["details"]["ere_mode"] == "retrained" and found["details"]["coin"] == 0.25
+        assert found["details"]["ere_mode"] == "retrained" and found["details"]["random_guess"] == 0.25
 
 
 def test_ere_is_absent_and_said_so_where_nothing_follows(monkeypatch, tmp_path):
@@ -293,7 +293,7 @@ def test_ere_is_absent_and_said_so_where_nothing_follows(monkeypatch, tmp_path):
     rows = people(following=False)
     told = evaluate(align(to_passages(rows), {"bot": marked(rows)}), quick(tmp_path / "x"))
     assert not [row for row in told["results"] if row["metric"] == "ere"]
-    assert "No ERE: the data have too little for human_next." in told["remarks"]
+    assert "No ERE: the data have too little for human_next." in told["warnings"]
     assert one(told, "adversuc", "bot", "spy")["value"] == 0.0
 
 
@@ -325,7 +325,7 @@ def test_a_part_of_the_pairs_lies_in_the_larger_part():
     for share in (0.25, 0.5, 1.0):
         with pytest.MonkeyPatch.context() as patch:
             spies = hired(patch)
-            crossfit(JUDGES["spy"], folds, 0, Bench(), share, blindfolds=False)
+            crossfit(EVALUATORS["spy"], folds, 0, FitContext(), share, blindfolds=False)
         learnt[share] = [{(each.id, each.author) for each in spy.pairs} for spy in spies]
     for quarter, half, full in zip(*learnt.values(), strict=True):
         assert quarter < half < full
@@ -338,9 +338,9 @@ def test_seeds_change_folds_and_draws_and_their_spread_is_told(whole, tmp_path):
     first, second = found["details"]["seeds"]
     assert first == found["value"]
     assert found["details"]["seed_spread"] == pytest.approx(abs(first - second) / np.sqrt(2))
-    material = align(to_passages(people()), {"twin": twin(people())})
+    data = align(to_passages(people()), {"twin": twin(people())})
     run = quick(tmp_path / "x", evaluators=["svm-unigram"], folds=3, seed=1)
-    again = evaluate(material, run)
+    again = evaluate(data, run)
     assert one(again, "adversuc", "twin", "svm-unigram")["value"] == second
     assert told["settings"]["seeds"] == 2 and (folder / "results.json").is_file()
 
@@ -361,7 +361,7 @@ def test_length_matched_classes_have_one_histogram_in_training_and_test(whole, m
     pairs = {}
     for width in (None, 5):
         folds = scenario_folds(*sides, match_length=width)
-        table = crossfit(JUDGES["spy"], folds, 0, Bench(), blindfolds=False)
+        table = crossfit(EVALUATORS["spy"], folds, 0, FitContext(), blindfolds=False)
         pairs[width] = len(table) // 2
         learnt = [(spy.pairs, spy.labels) for spy in spies]
         tested = [(list(iterate(fold)), fold["label"][:]) for fold in folds]
@@ -412,24 +412,24 @@ def test_results_of_another_run_are_not_replaced_unless_wished(monkeypatch, tmp_
     rows, systems = small
     spies, folder = hired(monkeypatch), tmp_path / "x"
     hired(monkeypatch, "spy2")
-    material = align(to_passages(rows), systems)
-    evaluate(material, quick(folder, evaluators=["spy", "spy2"]))
+    data = align(to_passages(rows), systems)
+    evaluate(data, quick(folder, evaluators=["spy", "spy2"]))
     path = folder / "results.json"
     kept, both = path.read_bytes(), {"evaluators": ["spy", "spy2"]}
     spies.clear()
     others = [
         (align(to_passages(rows[:90]), systems), both, "other human passages"),
-        (material, {**both, "folds": 3}, "other human passages, common contexts or settings"),
+        (data, {**both, "folds": 3}, "other human passages, common contexts or settings"),
         (align(to_passages(rows), {"two": twin(rows)}), both, "it had the system bot"),
         (align(to_passages(rows), {"bot": twin(rows)}), both, "bot gave other answers"),
-        (material, {}, "it had the evaluator spy2"),
+        (data, {}, "it had the evaluator spy2"),
     ]
     for other, settings, why in others:
         with pytest.raises(BadInput, match=why) as error:
             evaluate(other, quick(folder, **settings))
         assert "--overwrite" in str(error.value) and "--output-dir" in str(error.value)
     assert not spies and path.read_bytes() == kept
-    evaluate(material, quick(folder, overwrite=True))  # from the cache that both share
+    evaluate(data, quick(folder, overwrite=True))  # from the cache that both share
     assert not spies and json.loads(path.read_text())["settings"]["evaluators"][0] == "spy"
     assert path.read_bytes() != kept
 
@@ -448,8 +448,8 @@ def test_a_system_under_another_name_does_not_take_the_first_ones_rows(
 ):
     rows, systems = small
     hired(monkeypatch)
-    material = align(to_passages(rows), {**systems, "same": systems["bot"]})
-    told = evaluate(material, quick(tmp_path / "x"))
+    data = align(to_passages(rows), {**systems, "same": systems["bot"]})
+    told = evaluate(data, quick(tmp_path / "x"))
     authors = {row["author"] for row in read_scores(tmp_path / "x", system="same", label=0,
                                                     scenario="human_machine")}  # fmt: skip
     assert authors == {"same"}
@@ -499,11 +499,11 @@ def test_examples_are_the_highest_and_lowest_scores_in_their_context(monkeypatch
 
 def test_systems_that_answer_different_contexts_meet_on_the_common_ones(small):
     rows, _ = small
-    material = align(to_passages(rows), {"a": marked(rows[:110]), "b": twin(rows[20:])})
-    assert len(material.human) == len(material.systems["a"]) == len(material.systems["b"]) == 90
-    assert material.human["id"][:] == [each.id for each in rows[20:110]]
-    assert material.systems["a"]["response"][:] == [f"{e.response} beep" for e in rows[20:110]]
-    assert material.remarks == [
+    data = align(to_passages(rows), {"a": marked(rows[:110]), "b": twin(rows[20:])})
+    assert len(data.human) == len(data.systems["a"]) == len(data.systems["b"]) == 90
+    assert data.human["id"][:] == [each.id for each in rows[20:110]]
+    assert data.systems["a"]["response"][:] == [f"{e.response} beep" for e in rows[20:110]]
+    assert data.warnings == [
         f"a answers 110 of 120 human contexts; the first without an answer is {rows[110].id!r}.",
         f"b answers 100 of 120 human contexts; the first without an answer is {rows[0].id!r}.",
         "90 of 120 contexts are answered by all; the others are left out.",
@@ -514,36 +514,36 @@ def test_systems_that_answer_different_contexts_meet_on_the_common_ones(small):
 def test_the_order_of_a_systems_file_does_not_matter(small):
     rows, _ = small
     shuffled = random.Random(0).sample(rows, len(rows))
-    material = align(to_passages(rows), {"bot": marked(shuffled)})
-    assert material.systems["bot"]["response"][:] == [f"{each.response} beep" for each in rows]
+    data = align(to_passages(rows), {"bot": marked(shuffled)})
+    assert data.systems["bot"]["response"][:] == [f"{each.response} beep" for each in rows]
 
 
 def test_without_ids_contexts_are_matched_by_their_words(monkeypatch, tmp_path, small):
     rows, _ = small
     bare = [replace(each, id="", dialogue_id=f"x{place}") for place, each in enumerate(rows)]
-    material = align(to_passages(rows), {"bot": marked(bare[::-1])})
-    assert material.systems["bot"]["response"][:] == [f"{each.response} beep" for each in rows]
+    data = align(to_passages(rows), {"bot": marked(bare[::-1])})
+    assert data.systems["bot"]["response"][:] == [f"{each.response} beep" for each in rows]
     for name in ("id", "dialogue_id"):  # so that both sides fall into one fold
-        assert material.systems["bot"][name][:] == material.human[name][:]
+        assert data.systems["bot"][name][:] == data.human[name][:]
     unnamed = [replace(each, id="") for each in rows]
     spies = hired(monkeypatch)
-    material = align(to_passages(unnamed), {"bot": marked(unnamed)})
-    told = evaluate(material, quick(tmp_path / "x"))
-    assert len(set(material.human["id"][:])) == 120 and spies
+    data = align(to_passages(unnamed), {"bot": marked(unnamed)})
+    told = evaluate(data, quick(tmp_path / "x"))
+    assert len(set(data.human["id"][:])) == 120 and spies
     assert one(told, "adversuc", "bot", "spy")["n"] == 240
 
 
 def test_what_is_odd_about_answers_is_said(small):
     rows, _ = small
-    same = align(to_passages(rows), {"copy": answers(rows, lambda each: each.response)}).remarks
+    same = align(to_passages(rows), {"copy": answers(rows, lambda each: each.response)}).warnings
     assert same == ["copy gives the very responses of the human file: nothing can tell them apart."]
-    dull = align(to_passages(rows), {"dull": answers(rows, lambda _: "Yes.")}).remarks
+    dull = align(to_passages(rows), {"dull": answers(rows, lambda _: "Yes.")}).warnings
     assert dull == ["dull gives one response to everything: 'Yes.'."]
     mute = answers(rows, lambda each: "" if each.id.endswith("#1") else f"{each.response} oh")
-    found = align(to_passages(rows), {"mute": mute}).remarks
+    found = align(to_passages(rows), {"mute": mute}).warnings
     assert found == ["40 of mute's 120 responses are empty."]
     elsewhere = [replace(each, context=(Turn("A", "something else"),)) for each in rows]
-    found = align(to_passages(rows), {"bot": marked(elsewhere)}).remarks
+    found = align(to_passages(rows), {"bot": marked(elsewhere)}).warnings
     assert found == ["120 of bot's 120 contexts have the id of a human one but other words; the "
                      "human ones are used."]  # fmt: skip
 
@@ -553,23 +553,23 @@ def test_what_is_odd_about_answers_is_said(small):
 )
 def test_identical_files_and_one_response_for_everything_are_evaluated(tmp_path, say, success):
     rows = people(following=False)
-    material = align(to_passages(rows), {"bot": answers(rows, say)})
-    told = evaluate(material, quick(tmp_path / "x", evaluators=["svm-unigram"]))
+    data = align(to_passages(rows), {"bot": answers(rows, say)})
+    told = evaluate(data, quick(tmp_path / "x", evaluators=["svm-unigram"]))
     found = one(told, "adversuc", "bot", "svm-unigram")
     assert found["value"] == success
     assert (found["details"]["p_value"] == 1.0) == (success == 0.5)
-    assert any("bot gives" in remark for remark in told["remarks"])
+    assert any("bot gives" in warning for warning in told["warnings"])
 
 
 def test_ten_examples_give_a_wide_interval(tmp_path):
     rows = people(10, 1)
-    material = align(to_passages(rows), {"bot": twin(rows)})
+    data = align(to_passages(rows), {"bot": twin(rows)})
     run = EvaluationRun(["svm-unigram"], seeds=1, output_dir=str(tmp_path / "x"))
-    told = evaluate(material, run)
+    told = evaluate(data, run)
     found = one(told, "adversuc", "bot", "svm-unigram")
     assert found["n"] == 20 and found["high"] - found["low"] > 0.2
-    assert "10 contexts are few: look at the intervals, not at the numbers." in told["remarks"]
-    assert "3 folds in place of 5: dialogues are few." in told["remarks"]
+    assert "10 contexts are few: look at the intervals, not at the numbers." in told["warnings"]
+    assert "3 folds in place of 5: dialogues are few." in told["warnings"]
     assert told["verdicts"][0]["verdict"] == "judge too weak to say"
     json.dumps(told, allow_nan=False)
 
@@ -608,7 +608,7 @@ def test_what_cannot_be_evaluated_is_refused_with_a_remedy(small, name):
     make, why = REFUSED[name]
     with pytest.raises(BadInput, match=why) as error:
         align(*make(small[0]))
-    assert error.value.remedy
+    assert error.value.hint
 
 
 @pytest.mark.parametrize(
@@ -634,23 +634,23 @@ class Broken(Spy):
 
 def test_a_judge_that_gives_no_number_is_told_by_name(monkeypatch, tmp_path, small):
     hired(monkeypatch, "broken", Broken)
-    material = align(to_passages(small[0]), small[1])
+    data = align(to_passages(small[0]), small[1])
     with pytest.raises(BadInput, match="no evaluator could judge: broken.* gave no finite number "
                        "for 2 of .* responses, first for passage 'd7#2'"):  # fmt: skip
-        evaluate(material, quick(tmp_path / "x", evaluators=["broken"]))
+        evaluate(data, quick(tmp_path / "x", evaluators=["broken"]))
     assert not (tmp_path / "x" / "results.json").exists()
 
 
 def test_other_judges_go_on_without_a_broken_one(monkeypatch, tmp_path, small):
     hired(monkeypatch, "broken", Broken)
     hired(monkeypatch)
-    material = align(to_passages(small[0]), small[1])
-    told = evaluate(material, quick(tmp_path / "x", evaluators=["broken", "spy"]))
+    data = align(to_passages(small[0]), small[1])
+    told = evaluate(data, quick(tmp_path / "x", evaluators=["broken", "spy"]))
     assert one(told, "adversuc", "bot", "spy")["value"] == 0.0
     assert [row["evaluator"] for row in told["verdicts"]] == ["spy"]
     assert any(each.startswith("broken did not get through with bot: broken") for each in
-               told["remarks"])  # fmt: skip
-    assert material.remarks == []  # the caller's own are not written to
+               told["warnings"])  # fmt: skip
+    assert data.warnings == []  # the caller's own are not written to
 
 
 def test_references_alone_give_a_table_without_verdicts(tmp_path, small):

@@ -179,11 +179,11 @@ class Stop(Exception):
 
 
 def stopping_at(step):
-    def tell(numbers):
+    def on_progress(numbers):
         if numbers["step"] == step and "loss" in numbers:
             raise Stop
 
-    return tell
+    return on_progress
 
 
 def test_a_stopped_run_goes_on_to_the_same_generator(trained, run):

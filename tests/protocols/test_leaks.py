@@ -153,7 +153,7 @@ PLANTS = {
 
 @pytest.mark.parametrize("plant", PLANTS)
 @pytest.mark.parametrize("swapped", [False, True], ids=["system", "human"])
-def test_a_planted_format_leak_is_found_named_and_mended(plant, swapped):
+def test_a_planted_format_leak_is_found_named_and_fixed(plant, swapped):
     change, expected, rule = PLANTS[plant]
     plain, planted = sentences(seed=1), [change(text) for text in sentences(seed=2)]
     human, system = (planted, plain) if swapped else (plain, planted)
@@ -163,8 +163,8 @@ def test_a_planted_format_leak_is_found_named_and_mended(plant, swapped):
     if swapped:
         rule = rule.replace("system if", "human if")
     assert any(rule in leak.rule for leak in report.format if leak.significant)
-    remedy = remedy_for(report)
-    sides = [normalise_passages(side(texts, "x"), remedy) for texts in (human, system)]
+    hint = remedy_for(report)
+    sides = [normalise_passages(side(texts, "x"), hint) for texts in (human, system)]
     assert significant(find_leaks(*sides).format) == set()
 
 
@@ -361,11 +361,11 @@ def test_the_remedy_cuts_only_where_one_side_was_cut_off():
     human, system = ([t.replace(",", "") for t in sentences(seed=seed)] for seed in (1, 2))
     assert remedy_for(compare(human, system)) == Normaliser()
     assert remedy_for(compare(human, [f"{text} STOP" for text in system])).markers == ("STOP",)
-    remedy = remedy_for(compare(human, [cut_off(text) for text in system]))
-    assert remedy.max_tokens == 7  # the last of 8 may be a piece of a word
-    both = [normalise_passages(side(texts, "x"), remedy) for texts in (human, map(cut_off, system))]
+    hint = remedy_for(compare(human, [cut_off(text) for text in system]))
+    assert hint.max_tokens == 7  # the last of 8 may be a piece of a word
+    both = [normalise_passages(side(texts, "x"), hint) for texts in (human, map(cut_off, system))]
     longest = [max(map(count_tokens, each["response"])) for each in both]
-    assert longest == [remedy.max_tokens] * 2
+    assert longest == [hint.max_tokens] * 2
 
 
 def test_short_answers_are_not_cut_off():
@@ -448,7 +448,7 @@ def test_too_few_dialogues_say_what_to_do():
         BadInput, match=r"20 dialogues and tests on 20 others.*got \d+ and \d+"
     ) as bad:
         compare(sentences(30, 1), sentences(30, 2))
-    assert "Give more dialogues" in bad.value.remedy
+    assert "Give more dialogues" in bad.value.hint
     with pytest.raises(BadInput, match="got"):
         compare(sentences(400, 1), sentences(400, 2), per_dialogue=20)
     with pytest.raises(BadInput, match="got 0 and 0"):
@@ -531,8 +531,8 @@ def test_markers_of_multirefeval_are_found_and_go(shared):
     assert start.rule == "human if it starts with _go" and start.accuracy > 0.995
     assert end.rule == "human if it ends with _eos" and end.accuracy > 0.995
     assert max(start.p_holm, end.p_holm) < 1e-6
-    remedy = remedy_for(report)
-    level = find_leaks(normalise_passages(human, remedy), normalise_passages(system, remedy))
+    hint = remedy_for(report)
+    level = find_leaks(normalise_passages(human, hint), normalise_passages(system, hint))
     assert significant(level.format) == set()
     assert named(level, "start marker").accuracy == 0.5
     assert named(level, "vocabulary").accuracy > 0.8  # what was said still tells

@@ -25,7 +25,10 @@ from tests.conftest import talk
 from tests.responders.endpoint_server import completion, serving
 
 HUMAN = talk(dialogues=20, turns=4)  # 3 passages a dialogue
-JUDGES = {"svm": (0.1, 0.2, 0.4, 0.7), "net": (0.3, 0.1, 0.5, 0.9)}  # P(machine taken for human)
+EVALUATORS = {
+    "svm": (0.1, 0.2, 0.4, 0.7),
+    "net": (0.3, 0.1, 0.5, 0.9),
+}  # P(machine taken for human)
 SYSTEMS = ("a", "b", "c", "d")
 
 
@@ -52,7 +55,7 @@ def adversuc(rows) -> float:
 def make_run(tmp_path):
     """A run folder of invented decisions, and its rows by evaluator and system."""
 
-    def make(judges=JUDGES, systems=SYSTEMS, scores=True, **changed):
+    def make(judges=EVALUATORS, systems=SYSTEMS, scores=True, **changed):
         cells = {(judge, system): decisions(judge, system, chance, 0)
                  for judge, chances in judges.items()
                  for system, chance in zip(systems, chances, strict=False)}  # fmt: skip
@@ -100,7 +103,7 @@ def test_equal_values_that_differ_by_rounding_are_tied():
 
 def test_sums_of_dialogues_give_the_adversuc_of_any_set_of_dialogues(make_run):
     _, cells, table = make_run()
-    judges, systems = list(JUDGES), list(SYSTEMS)
+    judges, systems = list(EVALUATORS), list(SYSTEMS)
     sums = unit_sums(table, (), judges, systems)
     dialogues = np.unique(table["dialogue_id"].to_numpy())
     assert sums.shape == (20, 2, 4, 4)
@@ -126,7 +129,7 @@ def test_intervals_are_those_of_a_bootstrap_over_dialogues_by_hand(make_run):
     for _ in range(1_500):
         units = rng.integers(len(names), size=len(names))
         one, two = ([int(rights[judge, system][units].sum()) for system in SYSTEMS]
-                    for judge in JUDGES)  # fmt: skip
+                    for judge in EVALUATORS)  # fmt: skip
         drawn.append(kendalltau(one, two).statistic)
     low, high = np.nanquantile(drawn, (0.025, 0.975))
     assert agreement.low == pytest.approx(low, abs=0.1)
@@ -141,14 +144,14 @@ def test_intervals_are_those_of_a_bootstrap_over_dialogues_by_hand(make_run):
 def test_the_table_tau_and_orders_of_a_run(make_run):
     folder, cells, _ = make_run()
     found = panel(folder, resamples=500)
-    values = {judge: [adversuc(cells[judge, system]) for system in SYSTEMS] for judge in JUDGES}
-    for judge in JUDGES:
+    values = {judge: [adversuc(cells[judge, system]) for system in SYSTEMS] for judge in EVALUATORS}
+    for judge in EVALUATORS:
         assert [found.table[judge][system]["value"] for system in SYSTEMS] == values[judge]
     expected = kendalltau(values["svm"], values["net"]).statistic
     assert found.agreements[0].tau == pytest.approx(expected)
     orders = {(each.above, each.below) for each in found.orders}
     for (one, first), (two, second) in combinations(enumerate(SYSTEMS), 2):
-        gaps = [values[judge][one] - values[judge][two] for judge in JUDGES]
+        gaps = [values[judge][one] - values[judge][two] for judge in EVALUATORS]
         agreed = (first, second) if min(gaps) > 0 else (second, first) if max(gaps) < 0 else None
         assert agreed in orders if agreed else (first, second) in found.disputed
     assert ("d", "a") in orders and ("a", "b") in found.disputed
@@ -157,7 +160,7 @@ def test_the_table_tau_and_orders_of_a_run(make_run):
 
 
 def test_references_stand_beside_the_panel_and_not_in_its_mean(make_run):
-    folder, *_ = make_run({"coin": (0.5, 0.4, 0.6, 0.3), **JUDGES})
+    folder, *_ = make_run({"coin": (0.5, 0.4, 0.6, 0.3), **EVALUATORS})
     found = panel(folder, resamples=100)
     assert found.evaluators == ["svm", "net"] and found.references == ["coin"]
     by_names = {(each.first, each.second): each for each in found.agreements}
@@ -173,8 +176,8 @@ def test_two_systems_are_no_ranking(make_run):
 
 
 def test_one_evaluator_agrees_with_nobody(make_run):
-    folder, *_ = make_run({"svm": JUDGES["svm"]})
-    assert panel(folder).remarks == ["Agreement needs two evaluators, and there is one."]
+    folder, *_ = make_run({"svm": EVALUATORS["svm"]})
+    assert panel(folder).warnings == ["Agreement needs two evaluators, and there is one."]
     folder, *_ = make_run()
     assert panel(folder, evaluators=["net"]).evaluators == ["net"]
 
@@ -182,7 +185,7 @@ def test_one_evaluator_agrees_with_nobody(make_run):
 def test_systems_that_not_all_have_judged_are_left_out(make_run):
     folder, *_ = make_run({"svm": (0.1, 0.2, 0.4, 0.7), "net": (0.3, 0.1, 0.5)})
     found = panel(folder, resamples=50)
-    assert found.systems == ["a", "b", "c"] and "judged d: left out" in found.remarks[0]
+    assert found.systems == ["a", "b", "c"] and "judged d: left out" in found.warnings[0]
     assert "–" in said(panel_tables(found))
 
 
@@ -196,7 +199,7 @@ def test_an_evaluator_that_finds_all_equal_has_no_ranking(make_run):
     by_names = {(each.first, each.second): each for each in found.agreements}
     assert by_names["svm", "llm:flat"].tau is None
     assert found.mean.tau == pytest.approx(by_names["svm", "net"].tau)
-    assert found.ranking == ["svm", "net"] and "llm:flat: all systems equal" in found.remarks[-1]
+    assert found.ranking == ["svm", "net"] and "llm:flat: all systems equal" in found.warnings[-1]
     assert "Both evaluators find harder to tell" in agreement_sentences(found)[0]
 
 
@@ -221,7 +224,7 @@ def test_an_llm_ranks_by_one_minus_its_pairwise_accuracy(make_run):
     column = found.table["llm:x"]
     assert [column[system]["value"] for system in SYSTEMS] == [0, 0.25, 0.5, 0.75]
     assert (column["b"]["low"], column["b"]["high"]) == pytest.approx((0.15, 0.35))
-    assert "pairwise" in column["a"]["metric"] and found.remarks == []
+    assert "pairwise" in column["a"]["metric"] and found.warnings == []
     tau = {(each.first, each.second): each for each in found.agreements}["svm", "llm:x"]
     values = [found.table["svm"][system]["value"] for system in SYSTEMS]
     assert tau.tau == pytest.approx(kendalltau(values, [0, 1, 2, 3]).statistic)
@@ -233,13 +236,13 @@ def test_a_run_without_scores_has_tau_but_no_interval(make_run):
     folder, *_ = make_run(scores=False)
     found = panel(folder)
     assert found.agreements[0].tau is not None and found.agreements[0].low is None
-    assert found.orders[0].support is None and "no scores.parquet" in found.remarks[0]
+    assert found.orders[0].support is None and "no scores.parquet" in found.warnings[0]
     json.dumps(found.to_dict(), allow_nan=False)
 
 
 def test_files_that_do_not_belong_together_are_remarked_on(make_run):
     folder, *_ = make_run(svm_a=0.99)
-    assert any("do not say the same" in remark for remark in panel(folder, resamples=10).remarks)
+    assert any("do not say the same" in warning for warning in panel(folder, resamples=10).warnings)
 
 
 def test_bad_runs_are_named(make_run, tmp_path):
@@ -258,8 +261,8 @@ def test_bad_runs_are_named(make_run, tmp_path):
 
 def test_contests_join_the_runs_responses_with_their_contexts(make_run):
     folder, *_ = make_run()
-    found, remarks = run_contests(folder, to_passages(HUMAN))
-    assert list(found) == list(SYSTEMS) and remarks == []
+    found, warnings = run_contests(folder, to_passages(HUMAN))
+    assert list(found) == list(SYSTEMS) and warnings == []
     by_id = {each.id: each for each in HUMAN}
     for contest in found["b"]:
         assert contest.context == by_id[contest.id].context
@@ -270,10 +273,10 @@ def test_contests_join_the_runs_responses_with_their_contexts(make_run):
 
 def test_a_limit_takes_the_same_contexts_for_every_system(make_run):
     folder, *_ = make_run()
-    found, remarks = run_contests(folder, to_passages(HUMAN), limit=7, seed=1)
+    found, warnings = run_contests(folder, to_passages(HUMAN), limit=7, seed=1)
     ids = [[each.id for each in some] for some in found.values()]
     assert len(ids[0]) == 7 and all(each == ids[0] for each in ids)
-    assert remarks == ["The LLM was asked about 7 of 60 contexts."]
+    assert warnings == ["The LLM was asked about 7 of 60 contexts."]
 
 
 def test_passages_of_another_corpus_are_refused(make_run):

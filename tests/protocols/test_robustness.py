@@ -404,7 +404,9 @@ def test_verdicts_can_go_by_another_measure(tmp_path):
     assert {each["measure"] for each in told["verdicts"]} == {"changed"}
     assert [each["effect"] for each in told["verdicts"]] == [1, 1]
     missing = study(tmp_path / "b", [Says()], measure="likelihood")
-    assert missing["verdicts"] == [] and "likelihood could not be measured" in missing["remarks"][0]
+    assert (
+        missing["verdicts"] == [] and "likelihood could not be measured" in missing["warnings"][0]
+    )
 
 
 def test_activity_and_entity_f1_come_with_technical_talk(tmp_path):
@@ -516,7 +518,7 @@ def test_what_makes_no_sense_is_refused(tmp_path):
 
 def test_a_strategy_with_nothing_to_edit_says_so(tmp_path):
     told = study(tmp_path, [Says()], [Replace("zebra", "horse"), HATE])
-    assert "zebra-horse had nothing to edit in 24 contexts." in told["remarks"]
+    assert "zebra-horse had nothing to edit in 24 contexts." in told["warnings"]
     assert [each["strategy"] for each in told["verdicts"]] == [HATE.name]
 
 

@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 from dialeval.commands.transfer import transfer as command
 from dialeval.dialogues import BadInput, Passage, iterate, to_passages
 from dialeval.protocols.comparison import signature_parts
-from dialeval.protocols.evaluation.inputs import Material
-from dialeval.protocols.evaluation.judges import JUDGES
+from dialeval.protocols.evaluation.evaluators import EVALUATORS
+from dialeval.protocols.evaluation.inputs import EvaluationData
 from dialeval.protocols.transfer import (
     ALL,
     RANDOM,
@@ -37,9 +37,9 @@ def says(word: str, name: str) -> list[Passage]:
     return [each.with_response(f"{word} {place}", name) for place, each in enumerate(HUMAN)]
 
 
-def material(**words: str) -> Material:
+def data(**words: str) -> EvaluationData:
     systems = {name: to_passages(says(word, name)) for name, word in words.items()}
-    return Material(to_passages(HUMAN), systems)
+    return EvaluationData(to_passages(HUMAN), systems)
 
 
 class Listener:
@@ -62,16 +62,16 @@ class Listener:
 def listener(monkeypatch):
     fitted = []
 
-    def fit(pairs, seed, bench):
+    def fit(pairs, seed, fit_context):
         fitted.append(Listener(pairs))
         return fitted[-1]
 
-    monkeypatch.setitem(JUDGES, "listener", fit)
+    monkeypatch.setitem(EVALUATORS, "listener", fit)
     return fitted
 
 
 def test_a_judge_knows_only_what_it_was_trained_on(listener):
-    found = transfer(material(a="alpha", b="beta", twin="alpha"), "listener")
+    found = transfer(data(a="alpha", b="beta", twin="alpha"), "listener")
     assert found.trained_on == [RANDOM, "a", "b", "twin", ALL]
     assert found.tested_on == [RANDOM, "a", "b", "twin"]
     expected = [
@@ -89,7 +89,7 @@ def test_a_judge_knows_only_what_it_was_trained_on(listener):
 
 
 def test_what_is_lost_off_the_diagonal_is_the_difference_to_the_own_judge(listener):
-    found = transfer(material(a="alpha", b="beta"), "listener")
+    found = transfer(data(a="alpha", b="beta"), "listener")
     by_cell = {(each.details["trained_on"], each.system): each for each in found.results}
     lost = by_cell["b", "a"].details
     assert (lost["lost"], lost["lost_low"], lost["lost_high"]) == (0.5, 0.5, 0.5)
@@ -98,7 +98,7 @@ def test_what_is_lost_off_the_diagonal_is_the_difference_to_the_own_judge(listen
 
 
 def test_every_signature_says_what_the_judge_was_trained_on(listener):
-    for each in transfer(material(a="alpha", b="beta"), "listener", seed=3).results:
+    for each in transfer(data(a="alpha", b="beta"), "listener", seed=3).results:
         parts = signature_parts(each.signature)
         assert parts["trained_on"] == each.details["trained_on"]
         assert (parts["system"], parts["seed"]) == (each.system, "3")
@@ -106,7 +106,7 @@ def test_every_signature_says_what_the_judge_was_trained_on(listener):
 
 
 def test_halves_share_no_dialogue_and_are_the_same_for_every_system():
-    train, test = halves(material(a="alpha", b="beta"))
+    train, test = halves(data(a="alpha", b="beta"))
     assert list(train) == list(test) == [RANDOM, "a", "b"]
     for name in train:
         ours, theirs = (set(part[name]["dialogue_id"][:]) for part in (train, test))
@@ -117,17 +117,17 @@ def test_halves_share_no_dialogue_and_are_the_same_for_every_system():
 
 
 def test_a_system_whose_file_has_other_ids_stays_in_the_half_of_its_contexts():
-    given = material(a="alpha")
+    given = data(a="alpha")
     strange = [Passage(each.context, each.response, "a", f"x{place}", f"other{place}")
                for place, each in enumerate(iterate(given.systems["a"]))]  # fmt: skip
-    renamed = Material(given.human, {"a": to_passages(strange)})
+    renamed = EvaluationData(given.human, {"a": to_passages(strange)})
     for expected, found in zip(halves(given), halves(renamed), strict=True):
         assert found["a"]["dialogue_id"][:] == expected["a"]["dialogue_id"][:]
         assert found["a"]["response"][:] == expected["a"]["response"][:]
 
 
 def test_all_systems_take_turns_on_as_many_pairs_as_one_has():
-    train, _ = halves(material(a="alpha", b="beta", c="gamma"))
+    train, _ = halves(data(a="alpha", b="beta", c="gamma"))
     parts = [train[name] for name in "abc"]
     mixed = taking_turns(parts, seed=1)
     assert len(mixed) == len(parts[0])
@@ -141,8 +141,8 @@ def test_all_systems_take_turns_on_as_many_pairs_as_one_has():
 
 
 def test_intervals_draw_dialogues(monkeypatch):
-    monkeypatch.setitem(JUDGES, "toss", lambda pairs, seed, bench: CoinScorer(5))
-    given = material(a="alpha")
+    monkeypatch.setitem(EVALUATORS, "toss", lambda pairs, seed, fit_context: CoinScorer(5))
+    given = data(a="alpha")
     found = next(each for each in transfer(given, "toss").results
                  if each.details["diagonal"] and each.system == "a")  # fmt: skip
     rows = list(halves(given)[1]["a"])
@@ -158,20 +158,20 @@ def test_intervals_draw_dialogues(monkeypatch):
 
 
 def test_a_bag_of_words_tells_its_own_system_and_not_the_other():
-    found = transfer(material(a="line of talk alpha", b="line of talk beta"), "svm-unigram")
+    found = transfer(data(a="line of talk alpha", b="line of talk beta"), "svm-unigram")
     own, other = found.matrix()[1, 1], found.matrix()[1, 2]
     assert own == 1 and other < 0.8
 
 
 def test_bad_input_is_named():
     with pytest.raises(BadInput, match="Unknown evaluator 'oracle'.*svm-unigram"):
-        transfer(material(a="alpha"), "oracle")
+        transfer(data(a="alpha"), "oracle")
     with pytest.raises(BadInput, match="'all systems' stands for something else"):
-        halves(material(**{ALL: "alpha"}))
+        halves(data(**{ALL: "alpha"}))
     few = [each for each in HUMAN if each.dialogue_id in ("t1", "t2", "t3", "t4")]
     answers = to_passages(each.with_response("x", "a") for each in few)
     with pytest.raises(BadInput, match="a half has 2 dialogues, and at least 5"):
-        halves(Material(to_passages(few), {"a": answers}))
+        halves(EvaluationData(to_passages(few), {"a": answers}))
 
 
 # The judge that a generator was trained against.
@@ -202,7 +202,7 @@ def test_another_judge_is_not_warned_of(training, caplog):
 
 @pytest.fixture
 def odd(listener):
-    return transfer(material(**{"$x$ <b>": "alpha", "b" * 40: "beta"}), "listener")
+    return transfer(data(**{"$x$ <b>": "alpha", "b" * 40: "beta"}), "listener")
 
 
 def test_the_heat_map_is_a_png_and_an_svg_with_names_as_they_are(odd, tmp_path):

@@ -11,7 +11,7 @@ import pytest
 from dialeval.dialogues import Passage, Turn, iterate, to_passages
 from dialeval.protocols.evaluation import align
 from dialeval.protocols.evaluation.crossfit import crossfit, scenario_folds
-from dialeval.protocols.evaluation.judges import JUDGES, Bench
+from dialeval.protocols.evaluation.evaluators import EVALUATORS, FitContext
 from dialeval.protocols.evaluation.twosample import difference, swap_test
 from dialeval.scorers import Decision
 
@@ -107,11 +107,11 @@ def invented(contexts: int, seed: int):
 
 
 def test_the_judge_learns_on_one_half_and_is_tested_on_the_other():
-    material = invented(40, 0)
-    halves = scenario_folds("human_machine", material.human, material.systems["bot"], 2, 0)
+    data = invented(40, 0)
+    halves = scenario_folds("human_machine", data.human, data.systems["bot"], 2, 0)
     learnt, judged = [], []
 
-    def fit(pairs, seed, bench):
+    def fit(pairs, seed, fit_context):
         learnt.append({passage.dialogue_id for passage in iterate(pairs)})
 
         def score(passages):
@@ -121,7 +121,7 @@ def test_the_judge_learns_on_one_half_and_is_tested_on_the_other():
         told = {"name": "spy", "higher_is_human": True, "decision": Decision()}
         return type("Spy", (SimpleNamespace,), {"__call__": lambda _, each: score(each)})(**told)
 
-    found = difference(fit, halves, 0, Bench())
+    found = difference(fit, halves, 0, FitContext())
     assert len(learnt) == len(judged) == 1
     assert not learnt[0] & judged[0] and len(learnt[0] | judged[0]) == 40
     assert (found.p_value, found.accuracy, found.pairs) == (1.0, 0.5, 20)
@@ -131,13 +131,13 @@ def test_the_judge_learns_on_one_half_and_is_tested_on_the_other():
 def test_the_whole_protocol_rejects_at_most_5_percent_when_there_is_no_difference():
     repetitions, rejected, pooled = 300, 0, 0
     for seed in range(repetitions):
-        material = invented(200, seed)
-        sides = ("human_machine", material.human, material.systems["bot"])
-        bench, fit = Bench(), JUDGES["length"]
+        data = invented(200, seed)
+        sides = ("human_machine", data.human, data.systems["bot"])
+        fit_context, fit = FitContext(), EVALUATORS["length"]
         halves = scenario_folds(*sides, 2, seed)
-        rejected += difference(fit, halves, seed, bench).p_value < 0.05
+        rejected += difference(fit, halves, seed, fit_context).p_value < 0.05
         folds = scenario_folds(*sides, 5, seed)
-        table = crossfit(fit, folds, seed, bench, blindfolds=False)
+        table = crossfit(fit, folds, seed, fit_context, blindfolds=False)
         pooled += swap_test(table, seed).p_value < 0.05
     rates = rejected / repetitions, pooled / repetitions
     print(f"rejected: {rates[0]:.3f} on a held-out half, {rates[1]:.3f} on pooled predictions")

@@ -96,7 +96,7 @@ def invent(seed: int = 0, shift: float = 0.0, turns: int = 6) -> dict:
         "components": {"generator": {"perplexity": 41.52431}, "HvR": {"test": {"right": 0.8125}}},
         "memory": {"peak_mib": 912, "parameters": 3100000, "trainable": 3100000},
         "minutes": {"generator": 2.1, "ATT": 4.0},
-        "remarks": ["ND, turn 2: the attacker collapsed."],
+        "warnings": ["ND, turn 2: the attacker collapsed."],
         "settings": {"seed": seed, "c_low": 0.5, "c_high": 0.7, "max_validated": 12,
                      "generator": f"runs/{seed}/generator", "data": ["chitchat"]},
         "versions": {"dialeval": "0.1.0"}, "signature": f"att|seed:{seed}|v:0.1.0",
@@ -250,7 +250,7 @@ def test_a_name_cannot_reach_the_terminal_as_markup_or_control(told):
 def test_the_page_has_every_part_in_order(told, tmp_path):
     page = Page(write_att_report(save(tmp_path, told)))
     order = ["summary", "figure-2", "table-2", "held-out", "pool", "attackers", "table-1",
-             "components", "remarks", "settings", "signature"]  # fmt: skip
+             "components", "warnings", "settings", "signature"]  # fmt: skip
     ids = page.values("id")
     assert [each for each in ids if each in order] == order and len(ids) == len(set(ids))
     assert {link[1:] for link in page.values("href")} <= set(ids)
@@ -318,7 +318,7 @@ def test_nothing_that_a_user_or_model_wrote_becomes_markup(told, tmp_path):
         assert "<script>alert(1)</script>" in page.text
 
 
-KEYS = ("attackers", "games", "pool", "examples", "components", "memory", "minutes", "remarks",
+KEYS = ("attackers", "games", "pool", "examples", "components", "memory", "minutes", "warnings",
         "settings", "versions", "signature")  # fmt: skip
 
 
@@ -346,11 +346,11 @@ def test_a_folder_without_results_is_refused_with_the_remedy(tmp_path):
 
 def progress(*steps: dict, terminal: bool = False) -> str:
     console = Console(file=io.StringIO(), force_terminal=terminal, width=100, color_system=None)
-    with GameProgress(console) as tell:
+    with GameProgress(console) as on_progress:
         for each in steps:
-            tell(each)
+            on_progress(each)
         if terminal:
-            tell.progress.refresh()
+            on_progress.progress.refresh()
     return console.file.getvalue()
 
 
@@ -393,9 +393,9 @@ def test_stages_are_announced_once_and_their_numbers_shown():
 @pytest.mark.parametrize(("name", "value"), [("DIALEVAL_QUIET", "1"), ("LOCAL_RANK", "1")])
 def test_quiet_and_other_processes_print_nothing(monkeypatch, capsys, name, value):
     monkeypatch.setenv(name, value)
-    with GameProgress() as tell:
-        tell({"stage": "Training HvR"})
-        tell({**STEP, "phase": "attacked", "record": record(3, 0.44, 0.4)})
+    with GameProgress() as on_progress:
+        on_progress({"stage": "Training HvR"})
+        on_progress({**STEP, "phase": "attacked", "record": record(3, 0.44, 0.4)})
     assert capsys.readouterr() == ("", "")
 
 

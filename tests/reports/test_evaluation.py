@@ -25,7 +25,7 @@ from dialeval.reports.evaluation_plots import averaged_roc, by_length, corner, r
 from dialeval.reports.evaluation_rows import UPPER_BOUND, Row, rows, saturation
 
 SHIFTS = {"bot": 1.5, "parrot": 0.5, "sampler": 0.1}  # how much lower a machine scores than a human
-JUDGES = {"svm-unigram": 1.0, "hierarchical": 1.6, "coin": 0.0, "length": 0.3}
+EVALUATORS = {"svm-unigram": 1.0, "hierarchical": 1.6, "coin": 0.0, "length": 0.3}
 SCENARIOS = {"human_human": 0.0, "machine_machine": 0.0, "human_random": 0.8, "human_next": 0.4}
 NASTY = '<script>alert(1)</script>"onmouseover="alert(2)\' $x_{ & % \\ | ` *a* [/b] \x1b[31m \ud800'
 VOID = {"meta", "br", "img", "hr", "link", "input"}
@@ -53,9 +53,9 @@ def result(metric, system, evaluator, told, key, **details) -> dict:
 
 def judged(rng, n: int, system: str, judge: str, shift: float) -> tuple[list[dict], dict]:
     """What one judge finds for one system, and the scores that it rests on."""
-    main = drawn(rng, n, shift * JUDGES[judge])
-    random = drawn(rng, n, 0.8 * JUDGES[judge])
-    groups = {name: drawn(rng, n, far * JUDGES[judge]) for name, far in SCENARIOS.items()}
+    main = drawn(rng, n, shift * EVALUATORS[judge])
+    random = drawn(rng, n, 0.8 * EVALUATORS[judge])
+    groups = {name: drawn(rng, n, far * EVALUATORS[judge]) for name, far in SCENARIOS.items()}
     few = {"resamples": 200}
     first = adversuc(
         main["score"], main["label"], pairs=main["pair"].tolist(), folds=main["fold"], **few
@@ -67,7 +67,7 @@ def judged(rng, n: int, system: str, judge: str, shift: float) -> tuple[list[dic
         [name for name in groups for _ in range(2 * n)],
         **few,
     )
-    names = ("accuracy", "machines_taken_for_humans", "pairwise_accuracy", "auroc", "tpr_at_5_fpr")
+    names = ("accuracy", "machines_predicted_human", "pairwise_accuracy", "auroc", "tpr_at_5_fpr")
     beside = {name: first[name] for name in names}
     return [
         result("adversuc", system, judge, first, "adversuc", p_value=0.0002, **beside),
@@ -110,7 +110,7 @@ def invent(folder, n: int = 60, systems=tuple(SHIFTS), seed: int = 0) -> dict:
     rng = np.random.default_rng(seed)
     results, tables, curves, verdicts = [], [], [], []
     for system in systems:
-        for judge in JUDGES:
+        for judge in EVALUATORS:
             found, scores = judged(rng, n, system, judge, SHIFTS.get(system, 0.7))
             results += found
             tables.append({**scores, "system": [system] * 2 * n, "evaluator": [judge] * 2 * n})
@@ -121,13 +121,13 @@ def invent(folder, n: int = 60, systems=tuple(SHIFTS), seed: int = 0) -> dict:
             for judge in ("svm-unigram", "hierarchical")
         ]  # fmt: skip
         results.append(result("distinct_1", system, "", {"value": 0.125}, "value"))
-    for judge in JUDGES:
+    for judge in EVALUATORS:
         control = {"value": 0.8125, "low": 0.79, "high": 0.83, "n": 2 * n}
         results.append(result("human_vs_random", "", judge, control, "value"))
     both = {"fooling": [example(1), example(2)], "obvious": [example(3)]}
     told = {
         "results": results, "verdicts": verdicts, "curves": curves,
-        "examples": {system: both for system in systems}, "remarks": ["Two contexts left out."],
+        "examples": {system: both for system in systems}, "warnings": ["Two contexts left out."],
         "settings": {"folds": 5, "judge": {"threshold": 0.5}}, "versions": {"dialeval": "0.1.0"},
         "signature": "folds:5|ctx:2|seed:0|v:0.1.0",
     }  # fmt: skip
@@ -346,7 +346,7 @@ def test_an_upper_bound_is_marked_in_every_table(told, page):
 
 def test_the_averaged_roc_has_the_area_that_the_metric_has(invented):
     scores = read_scores(invented[0] / "scores.parquet")
-    assert set(scores) == {(system, judge) for system in SHIFTS for judge in JUDGES}
+    assert set(scores) == {(system, judge) for system in SHIFTS for judge in EVALUATORS}
     for (system, judge), each in scores.items():
         area = value_of(invented[1], "adversuc", system, judge)["details"]["auroc"]
         assert np.trapezoid(averaged_roc(each), dx=0.01) == pytest.approx(area, abs=0.02)
@@ -381,7 +381,7 @@ def test_corners_are_named_by_adversuc_and_machine_vs_random():
 
 def test_the_page_has_every_section_in_order_with_the_verdict_first(page):
     order = ["verdict", "results", "reliability", "scores", "corners", "length", "learning",
-             "examples", "remarks", "settings", "signature"]  # fmt: skip
+             "examples", "warnings", "settings", "signature"]  # fmt: skip
     ids = page.values("id")
     assert [each for each in ids if each in order] == order
     assert len(ids) == len(set(ids))
@@ -432,7 +432,7 @@ def test_nothing_that_a_user_or_model_wrote_becomes_markup(told, tmp_path):
             return [nasty(each) for each in value]
         return NASTY if isinstance(value, str) else value
 
-    texts = ("verdicts", "remarks", "settings", "versions", "signature")
+    texts = ("verdicts", "warnings", "settings", "versions", "signature")
     told |= {name: nasty(told[name]) for name in texts}
     told["examples"] = {NASTY: nasty(told["examples"]["bot"])}
     told["settings"] = {NASTY: NASTY}
@@ -482,7 +482,7 @@ MISSING = {
     "empty examples": (lambda told: told.update(examples={"bot": {}}), "kept no examples."),
     "no examples of a kind": (lambda told: told["examples"]["bot"].update(obvious=[]), "None."),
     "no verdicts": (drop("verdicts"), "no verdict"),
-    "no remarks, settings": (drop("remarks", "settings", "versions", "signature"), "Remarks"),
+    "no warnings, settings": (drop("warnings", "settings", "versions", "signature"), "Remarks"),
     "nulls": (null_everything, "–"),
     "null lists": (lambda told: told.update(dict.fromkeys(told)), "There are no results."),
     "nothing": (lambda told: told.clear(), "There are no results."),

@@ -56,7 +56,7 @@ def told():
                       "context": ["I like tea", "so do I"], "perturbed_context": ["", ""],
                       "edits": [[[0, "I like", "like I"]], []], "reference": "me too",
                       "response": "good", "perturbed_response": "bad", "movement": 0.9}],
-        "remarks": ["a remark"],
+        "warnings": ["a warning"],
         "settings": {"contexts": 30, "margin": 0.1, "loss_margin": 0.05, "encoder": "minilm"},
         "versions": {"dialeval": "0.1"},
         "signature": "robustness:movement|n:30",
@@ -148,7 +148,7 @@ def test_the_page_is_whole_and_marks_the_edits(told, tmp_path):
     assert not page.open and "script" not in page.seen
     assert {link[1:] for link in page.links} <= set(page.ids)
     assert page.marks == ["I like", "like I"]
-    for words in ("Strategies by systems", "AddNegation()", "a remark", "robustness:movement|n:30",
+    for words in ("Strategies by systems", "AddNegation()", "a warning", "robustness:movement|n:30",
                   "over-stability", "moves too much", "--shade: 26%"):  # fmt: skip
         assert words in text
 

@@ -12,7 +12,7 @@ from dialeval.models.weights import fingerprint
 from dialeval.responders import HYPOTHESIS, language, respond
 from dialeval.responders.decoding import DECODINGS, Task
 from dialeval.responders.generators import Generator
-from dialeval.responders.language import GeneratorResponder, remarks
+from dialeval.responders.language import GeneratorResponder, warnings
 from dialeval.responders.prompts import PromptFormat
 
 NEW = 5
@@ -126,13 +126,13 @@ def test_a_template_that_is_spelt_out_is_marked(speaker, asked):
 def test_remarks_say_how_many_answers_need_a_look(speaker, asked):
     texts = ("</s>", "hello hm", "hello <s> bye </s>", "bye bye", "bye </s>")
     _, responder = answers(speaker, *texts, asked=asked)
-    assert remarks(responder.counts) == [
+    assert warnings(responder.counts) == [
         "1 of 5 answers ended at once; they are kept as they are.",
         "2 of 5 answers did not end by themselves: raise --max-new-tokens.",
         "1 of 5 answers contain tokens of the chat template: try another --chat-template, or none.",
     ]
     _, responder = answers(speaker, "hello </s>", asked=asked)
-    assert remarks(responder.counts) == []
+    assert warnings(responder.counts) == []
 
 
 # Room
@@ -150,7 +150,7 @@ def test_a_context_that_is_too_long_is_cut_and_said_once(gpt2, asked, caplog):
     ]
     assert [each.extra.get("context_turns_cut") for each in found] == [1, 1, 1, None]
     assert (responder.counts["contexts"], responder.counts["contexts_cut"]) == (7, 6)
-    assert "6 of 7 contexts lost their oldest turns." in remarks(responder.counts)
+    assert "6 of 7 contexts lost their oldest turns." in warnings(responder.counts)
 
 
 def test_a_cut_context_is_answered_like_what_is_left_of_it(build, asked):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dialeval.dialogues import BadInput, Pairing, Passage, Turn, split, to_passages
-from dialeval.models.embedding import Remembered
+from dialeval.models.embedding import CachedEmbedder
 from dialeval.scorers import is_human, load_scorer, save_scorer
 from dialeval.scorers.embedding import EmbeddingScorer, features
 
@@ -38,14 +38,14 @@ def pairs():
 
 
 def test_it_tells_what_belongs_to_the_context(pairs):
-    scorer = EmbeddingScorer.fit(pairs["train"], embed=Remembered(Bags()), strength=1.0)
+    scorer = EmbeddingScorer.fit(pairs["train"], embed=CachedEmbedder(Bags()), strength=1.0)
     right = is_human(scorer, scorer(pairs["test"])) == (np.asarray(pairs["test"]["label"]) == 1)
     assert right.mean() > 0.9  # a random reply is on the topic in one of twelve cases
 
 
 def test_no_text_is_read_twice(pairs):
     bags = Bags()
-    embed = Remembered(bags)
+    embed = CachedEmbedder(bags)
     scorer = EmbeddingScorer.fit(pairs["train"], embed=embed)
     seen = len(bags.read)
     EmbeddingScorer.fit(pairs["train"], seed=1, embed=embed)
@@ -54,7 +54,7 @@ def test_no_text_is_read_twice(pairs):
 
 
 def test_it_is_saved_without_its_embedder(pairs, tmp_path):
-    embed = Remembered(Bags())
+    embed = CachedEmbedder(Bags())
     scorer = EmbeddingScorer.fit(pairs["train"], embed=embed)
     folder = save_scorer(scorer, tmp_path / "judge")
     with pytest.raises(BadInput, match="embed="):
@@ -72,5 +72,5 @@ def test_features_by_hand():
 
 
 def test_nothing_to_score_gives_nothing(pairs):
-    scorer = EmbeddingScorer.fit(pairs["train"], embed=Remembered(Bags()))
+    scorer = EmbeddingScorer.fit(pairs["train"], embed=CachedEmbedder(Bags()))
     assert scorer(pairs["test"].select([])).shape == (0,)

@@ -7,7 +7,7 @@ import torch
 
 from dialeval.dialogues import BadInput
 from dialeval.training import checkpoints
-from dialeval.training.checkpoints import last_whole, read_state, whole_folder, write_state
+from dialeval.training.checkpoints import atomic_dir, last_complete, read_state, write_state
 
 
 class Killed(BaseException):
@@ -30,13 +30,13 @@ def step(model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
 
 
 def write(folder, text: str) -> None:
-    with whole_folder(folder) as partial:
+    with atomic_dir(folder) as partial:
         (partial / "a").write_text(text)
         (partial / "b").write_text(text)
 
 
 def read(folder) -> str | None:
-    found = last_whole(folder)
+    found = last_complete(folder)
     if found is None:
         return None
     one, other = ((found / name).read_text() for name in "ab")
@@ -85,7 +85,7 @@ def test_folders_replace_each_other(tmp_path):
 
 def test_a_folder_that_is_not_completed_changes_nothing(tmp_path):
     write(tmp_path / "point", "one")
-    with pytest.raises(Killed), whole_folder(tmp_path / "point") as partial:
+    with pytest.raises(Killed), atomic_dir(tmp_path / "point") as partial:
         (partial / "a").write_text("two")
         raise Killed
     assert read(tmp_path / "point") == "one"

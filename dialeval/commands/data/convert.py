@@ -47,7 +47,7 @@ def convert(
     if only:
         names = authors(passages)
         if only not in names:
-            raise BadInput(f"No responses by {only!r}.", remedy=f"There are {', '.join(names)}.")
+            raise BadInput(f"No responses by {only!r}.", hint=f"There are {', '.join(names)}.")
         passages = by_author(passages, only)
     write_passages(passages, output)
     say(

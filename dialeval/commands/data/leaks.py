@@ -43,11 +43,11 @@ def leaks(
     report = find_leaks(ours, theirs, seed=seed)
     reports = [report]
     if normalise:
-        remedy = remedy_for(report)
-        ours, theirs = normalise_passages(ours, remedy), normalise_passages(theirs, remedy)
+        hint = remedy_for(report)
+        ours, theirs = normalise_passages(ours, hint), normalise_passages(theirs, hint)
         for passages, name in zip((ours, theirs), _names(human, system), strict=True):
             path = write_passages(passages, output_dir / f"{name}.jsonl")
-            say(f"Wrote [bold]{path}[/] ({remedy})")
+            say(f"Wrote [bold]{path}[/] ({hint})")
         reports.append(find_leaks(ours, theirs, seed=seed))
     if as_json:
         print(json.dumps([each.to_dict() for each in reports], ensure_ascii=False, indent=2))
@@ -76,7 +76,7 @@ def _sides(human: str, system: str, only: str | None, format, skip_bad, column):
             raise BadInput(
                 f"Expected one system, found {', '.join(names)}.",
                 system,
-                remedy="Name it with --only.",
+                hint="Name it with --only.",
             )
         theirs = by_author(theirs, only)
     elif names:

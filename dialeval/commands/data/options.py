@@ -105,7 +105,7 @@ def read_options(
     from dialeval.dialogues import FILTERS, BadInput, Cut, ReadOptions
 
     if filter not in FILTERS:
-        raise BadInput(f"Unknown filter {filter!r}.", remedy=f"Choose one of {', '.join(FILTERS)}.")
+        raise BadInput(f"Unknown filter {filter!r}.", hint=f"Choose one of {', '.join(FILTERS)}.")
     limits = {
         "min_response": min_response,
         "max_response": max_response,
@@ -154,7 +154,5 @@ def _columns(pairs: list[str]) -> dict[str, str]:
 
     for pair in pairs:
         if "=" not in pair:
-            raise BadInput(
-                f"Expected OURS=THEIRS, found {pair!r}.", remedy="--column response=reply"
-            )
+            raise BadInput(f"Expected OURS=THEIRS, found {pair!r}.", hint="--column response=reply")
     return dict(pair.split("=", 1) for pair in pairs)

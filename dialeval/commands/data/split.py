@@ -93,5 +93,5 @@ def _shares(parts: str, folds: int | None) -> dict[str, float]:
             for name, share in (part.split("=") for part in parts.split(","))
         }
     except ValueError:
-        remedy = "Write it like generator=0.5,evaluator=0.3,test=0.2"
-        raise BadInput(f"Cannot read the parts {parts!r}.", remedy=remedy) from None
+        hint = "Write it like generator=0.5,evaluator=0.3,test=0.2"
+        raise BadInput(f"Cannot read the parts {parts!r}.", hint=hint) from None

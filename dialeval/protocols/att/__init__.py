@@ -1,6 +1,6 @@
 """The attack-defence game from a corpus to its tables (Gao et al., 2021)."""
 
-from dialeval.protocols.att.outside import outside_attackers
+from dialeval.protocols.att.external import external_attackers
 from dialeval.protocols.att.players import build_players
 from dialeval.protocols.att.settings import GAMES, METHODS, AttRun, game_config
 from dialeval.protocols.att.study import AttStudy, play_att
@@ -12,6 +12,6 @@ __all__ = [
     "AttStudy",
     "build_players",
     "game_config",
-    "outside_attackers",
+    "external_attackers",
     "play_att",
 ]

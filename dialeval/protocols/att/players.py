@@ -29,7 +29,7 @@ from dialeval.dialogues.types import text_hash
 from dialeval.metrics.intervals import wilson
 from dialeval.models import load_dialogrpt
 from dialeval.models.adapters import add_lora
-from dialeval.models.embedding import Known
+from dialeval.models.embedding import PrefilledEmbedder
 from dialeval.models.sharing import discriminator_on
 from dialeval.protocols.att.settings import AttRun
 from dialeval.protocols.generator import GeneratorRun, train_generator, with_lora
@@ -45,11 +45,11 @@ from dialeval.training import (
     DiscriminatorTrainer,
     GeneratorConfig,
 )
-from dialeval.training.checkpoints import last_whole, save_weights
+from dialeval.training.checkpoints import last_complete, save_weights
 from dialeval.training.game import set_trainable, trainable
 from dialeval.training.game_settings import GameConfig
 
-Tell = Callable[[dict[str, Any]], Any]
+OnProgress = Callable[[dict[str, Any]], Any]
 _RANKER = "dialogrpt:"
 _PARTS = {"generator": 0.45, "train": 0.35, "validation": 0.1, "test": 0.1}
 
@@ -78,29 +78,29 @@ def make_parts(run: AttRun, config: GameConfig) -> dict[str, Passages]:
             rows = rows[np.sort(np.unique(dialogues, return_index=True)[1])]
         parts[name] = parts[name].select(np.sort(rows[:limit] if limit > 0 else rows))
         if not len(parts[name]):
-            remedy = "Give more dialogues, or loosen the limits of their length."
-            raise BadInput(f"no dialogue is left for {name}.", run.data[0], remedy=remedy)
+            hint = "Give more dialogues, or loosen the limits of their length."
+            raise BadInput(f"no dialogue is left for {name}.", run.data[0], hint=hint)
     return parts
 
 
 def make_generator(
-    run: AttRun, config: GameConfig, passages: Passages, folder: Path, tell: Tell
+    run: AttRun, config: GameConfig, passages: Passages, folder: Path, on_progress: OnProgress
 ) -> tuple[Generator, dict[str, Any]]:
     """The generator as every attack begins: the one named, or a small one trained here."""
     if run.generator:
         found = load_generator(run.generator, device="cpu", dtype=torch.float32)
         return found, {"from": str(run.generator)}
     if not (folder / SETTINGS).is_file():
-        _train_generator(run, config, passages, folder, tell)
+        _train_generator(run, config, passages, folder, on_progress)
     told = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     numbers = {"perplexity": told["test"]["perplexity"], "parameters": told["parameters"]}
     return load_generator(folder, device="cpu"), numbers
 
 
 def _train_generator(
-    run: AttRun, config: GameConfig, passages: Passages, folder: Path, tell: Tell
+    run: AttRun, config: GameConfig, passages: Passages, folder: Path, on_progress: OnProgress
 ) -> None:
-    tell({"stage": "Training the generator"})
+    on_progress({"stage": "Training the generator"})
     data = folder.with_name("generator.jsonl")
     accelerator = Accelerator()
     if accelerator.is_main_process:
@@ -111,14 +111,14 @@ def _train_generator(
         hidden_size=run.generator_width, layers=run.generator_layers, heads=4, dropout=0.1,
         positions=run.max_context + 2 * config.max_new_tokens, context_turns=run.context_turns,
         min_response=1, max_response=None, max_eval_passages=300, samples=3,
-        output_dir=str(folder), resume=last_whole(folder / "checkpoint") is not None,
+        output_dir=str(folder), resume=last_complete(folder / "checkpoint") is not None,
     )  # fmt: skip
     steps = GeneratorConfig(
         epochs=1, batch_size=16, learning_rate=2e-3, warmup_steps=100, max_grad_norm=1.0,
         loss_on="all", seed=config.seed,
     )  # fmt: skip
     train_generator(
-        shape, steps, lambda numbers: tell({"stage": "generator", **numbers}), accelerator
+        shape, steps, lambda numbers: on_progress({"stage": "generator", **numbers}), accelerator
     )
 
 
@@ -137,12 +137,12 @@ def build_players(generator: Generator, tune: str = "full") -> tuple[Generator, 
 
 def make_hvr(
     run: AttRun, config: GameConfig, parts: dict[str, Passages], generator: Generator,
-    folder: Path, tell: Tell,
+    folder: Path, on_progress: OnProgress,
 ) -> tuple[Any, dict[str, Any]]:  # fmt: skip
     """The frozen judge of relevance: the one named, or one trained on human against random."""
     pairing = Pairing("human_random", seed=config.seed)
     if not run.hvr and not (folder / "scorer.json").is_file():
-        tell({"stage": "Training HvR, human against random"})
+        on_progress({"stage": "Training HvR, human against random"})
         pairs = pairing(_some(parts["generator"], run.hvr_pairs, config.seed))
         scorer = _trained_hvr(run, config, pairs, pairing(parts["validation"]), generator)
         if Accelerator().is_main_process:
@@ -150,7 +150,7 @@ def make_hvr(
     Accelerator().wait_for_everyone()
     scorer = _named_judge(run.hvr or str(folder), "dialogrpt")
     if hasattr(scorer, "embed"):
-        scorer.embed = Known(_context_texts(parts))
+        scorer.embed = PrefilledEmbedder(_context_texts(parts))
     return scorer, _accuracy(scorer, pairing(parts["validation"]))
 
 
@@ -181,7 +181,7 @@ def _trained_hvr(
 
 def make_hvm(
     run: AttRun, config: GameConfig, parts: dict[str, Passages], generator: Generator, model: Any,
-    folder: Path, tell: Tell,
+    folder: Path, on_progress: OnProgress,
 ) -> tuple[NeuralScorer, dict[str, Any]]:  # fmt: skip
     """HvM trained by supervision to tell the generator's samples, or the one that was named.
 
@@ -199,8 +199,8 @@ def make_hvm(
     pairs = {name: Pairing("human_machine")(*both) for name, both in answers.items()}
     weights = folder / "hvm.safetensors"
     if not run.hvm and not weights.is_file():
-        tell({"stage": "Training HvM, human against generator"})
-        _train_hvm(scorer, pairs, _sl_config(run, config), folder, tell)
+        on_progress({"stage": "Training HvM, human against generator"})
+        _train_hvm(scorer, pairs, _sl_config(run, config), folder, on_progress)
     if not run.hvm:
         set_trainable(scorer.model, weights)
     scorer.model.eval()
@@ -211,14 +211,14 @@ def make_hvm(
 
 def _train_hvm(
     scorer: NeuralScorer, pairs: dict[str, Passages], settings: DiscriminatorConfig, folder: Path,
-    tell: Tell,
+    on_progress: OnProgress,
 ) -> None:  # fmt: skip
     place = folder / "checkpoint"
     trainer = DiscriminatorTrainer(
         scorer.model, scorer.tokenizer, scorer.input_format, settings, checkpoint=place
     )
     for numbers in trainer.train(pairs["train"], pairs["validation"]):
-        tell({"stage": "HvM", **numbers})
+        on_progress({"stage": "HvM", **numbers})
     if trainer.accelerator.is_main_process:
         save_weights(trainable(trainer.plain), folder / "hvm.safetensors")
     trainer.accelerator.wait_for_everyone()
@@ -280,5 +280,5 @@ def _refuse_chance(numbers: dict[str, Any], run: AttRun) -> None:
             f"HvM is at chance before the game: {numbers['pairwise_accuracy']:.3f} "
             f"[{numbers['low']:.3f}, {numbers['high']:.3f}] of {numbers['n']} validation pairs.",
             run.hvm,
-            remedy="Train it on more pairs (--sl_pairs, --sl_epochs), or name a better --hvm.",
+            hint="Train it on more pairs (--sl_pairs, --sl_epochs), or name a better --hvm.",
         )

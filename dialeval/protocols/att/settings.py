@@ -90,8 +90,8 @@ class AttRun:
     def __post_init__(self):
         unknown = [each for each in self.methods if each not in METHODS]
         if unknown or not self.methods:
-            remedy = f"Choose among {', '.join(METHODS)}."
-            raise BadInput(f"unknown method {(unknown or [''])[0]!r}.", remedy=remedy)
+            hint = f"Choose among {', '.join(METHODS)}."
+            raise BadInput(f"unknown method {(unknown or [''])[0]!r}.", hint=hint)
         choices = {
             "preset": PRESETS, "tune": ("full", "lora"), "hvr_kind": ("embedding", "transformer")
         }  # fmt: skip

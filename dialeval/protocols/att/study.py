@@ -16,12 +16,12 @@ from accelerate import Accelerator
 from accelerate.utils import set_seed
 
 from dialeval._version import __version__
-from dialeval.dialogues import BadInput, Passage, Passages, iterate, whole_file
+from dialeval.dialogues import BadInput, Passage, Passages, atomic_write, iterate
 from dialeval.metrics.results import plain, results_to_json, signature
 from dialeval.models.adapters import merge_lora
-from dialeval.protocols.att.outside import answers_of
+from dialeval.protocols.att.external import answers_of
 from dialeval.protocols.att.players import (
-    Tell,
+    OnProgress,
     build_players,
     make_generator,
     make_hvm,
@@ -39,7 +39,7 @@ _FRESH_SEED = 1_000  # seeds of fresh attackers, which no game has
 
 
 def play_att(
-    run: AttRun, config: GameConfig, tell: Tell = lambda _: None, **externals: Any
+    run: AttRun, config: GameConfig, on_progress: OnProgress = lambda _: None, **externals: Any
 ) -> dict[str, Any]:
     """Play everything, and give what was written to `results.json`.
 
@@ -49,17 +49,17 @@ def play_att(
         externals (`Responder`):
             Attackers from elsewhere, by the name they have in the table.
     """
-    return AttStudy(run, config, tell).play(externals)
+    return AttStudy(run, config, on_progress).play(externals)
 
 
 class AttStudy:
     """One study in one folder; a stage that is done already is not done again."""
 
-    def __init__(self, run: AttRun, config: GameConfig, tell: Tell = lambda _: None):
-        self.run, self.config, self.tell = run, config, tell
+    def __init__(self, run: AttRun, config: GameConfig, on_progress: OnProgress = lambda _: None):
+        self.run, self.config, self.on_progress = run, config, on_progress
         self.folder = Path(run.output_dir)
         self.accelerator = _accelerator(run)
-        self._claim()
+        self._check_output_dir()
         self.minutes: dict[str, float] = {}
         self.weights: dict[str, dict[str, torch.Tensor]] = {}
         self.games: dict[str, list[dict[str, Any]]] = {}
@@ -75,12 +75,12 @@ class AttStudy:
                 self._game(method)
         fresh = self._fresh_attacks()
         with self._timed("tables"):
-            self.tell({"stage": "Setting all attackers on all defenders"})
+            self.on_progress({"stage": "Setting all attackers on all defenders"})
             arena = Arena(self, said)
             results = arena.results(fresh)
         told = self._told(results, arena)
         if self.accelerator.is_main_process:
-            with whole_file(self.folder / "results.json") as file:
+            with atomic_write(self.folder / "results.json") as file:
                 file.write(json.dumps(told, ensure_ascii=False, indent=2) + "\n")
             self._describe_defenders(told)
         self.accelerator.wait_for_everyone()
@@ -101,7 +101,7 @@ class AttStudy:
         human, found = list(iterate(self.parts["test"])), {}
         with self._timed("attackers from elsewhere"):
             for name, responder in externals.items():
-                self.tell({"stage": f"{name} answers the test contexts"})
+                self.on_progress({"stage": f"{name} answers the test contexts"})
                 path = self.folder / "responses" / f"{name}.jsonl"
                 found[name] = answers_of(responder, human, path, self.accelerator)
         return found
@@ -112,17 +112,17 @@ class AttStudy:
         self.components: dict[str, Any] = {}
         with self._timed("generator"):
             generator, self.components["generator"] = make_generator(
-                run, config, self.parts["generator"], place / "generator", self.tell
+                run, config, self.parts["generator"], place / "generator", self.on_progress
             )
         with self._timed("HvR"):
             self.hvr, self.components["HvR"] = make_hvr(
-                run, config, self.parts, generator, place / "hvr", self.tell
+                run, config, self.parts, generator, place / "hvr", self.on_progress
             )
         torch.manual_seed(config.seed)  # adapters and heads begin at random
         self.generator, model = build_players(generator, run.tune)
         with self._timed("HvM"):
             self.hvm, self.components["HvM"] = make_hvm(
-                run, config, self.parts, self.generator, model, place / "hvm", self.tell
+                run, config, self.parts, self.generator, model, place / "hvm", self.on_progress
             )
         self.beginning = _copied(self.generator.model)
         self.sl = _copied(self.hvm.model)
@@ -154,7 +154,7 @@ class AttStudy:
         with self._timed("fresh attackers"):
             for method in self.run.methods:
                 for number in range(self.run.fresh_attackers):
-                    self.tell({"stage": f"Fresh attacker {number + 1} on frozen {method}"})
+                    self.on_progress({"stage": f"Fresh attacker {number + 1} on frozen {method}"})
                     found.setdefault(method, []).append(self._fresh_attack(method, number))
         if "SL" in found:  # one attack on frozen SL belongs to everyone's pool
             self.attackers["frozen SL"] = found["SL"][0]
@@ -190,7 +190,7 @@ class AttStudy:
         )
 
     def _log(self, numbers: dict[str, Any]) -> None:
-        self.tell({**numbers, "max_turns": self.config.max_turns})
+        self.on_progress({**numbers, "max_turns": self.config.max_turns})
         kept = {k: v for k, v in numbers.items() if isinstance(v, int | float) and k != "total"}
         named = {f"{numbers['game']}/{numbers['phase']}/{k}": v for k, v in kept.items()}
         self.steps = getattr(self, "steps", 0) + 1
@@ -216,7 +216,7 @@ class AttStudy:
                         "system": f"a generator{met}"}  # fmt: skip
             own = [row for row in told["results"] if row["evaluator"] == method]
             about = {"results": own, "settings": settings, "signature": self.signature}
-            with whole_file(self.folder / "defenders" / method / "results.json") as file:
+            with atomic_write(self.folder / "defenders" / method / "results.json") as file:
                 file.write(json.dumps(about, ensure_ascii=False, indent=2) + "\n")
 
     @property
@@ -249,12 +249,12 @@ class AttStudy:
                     "trainable": sum(p.numel() for p in every.values() if p.requires_grad),
                 },
                 "minutes": self.minutes,
-                "remarks": _remarks(self.games),
+                "warnings": _warnings(self.games),
                 "signature": self.signature,
             }
         )
 
-    def _claim(self) -> None:
+    def _check_output_dir(self) -> None:
         """Take the folder, or go on with what is there if it was made with these settings."""
         path, own = self.folder / "settings.json", plain(self.run.settings(self.config))
         if path.is_file():
@@ -266,13 +266,13 @@ class AttStudy:
                     if other
                     else "a study has begun here.",
                     self.folder,
-                    remedy="Choose another --output_dir."
+                    hint="Choose another --output_dir."
                     if other
                     else "Go on with --resume true, or choose another --output_dir.",
                 )
         self.accelerator.wait_for_everyone()  # nobody writes before everybody has looked
         if self.accelerator.is_main_process and not path.is_file():
-            with whole_file(path) as file:
+            with atomic_write(path) as file:
                 json.dump(own, file, indent=2)
         self.accelerator.wait_for_everyone()
 
@@ -297,15 +297,15 @@ def _accelerator(run: AttRun) -> Accelerator:
     try:
         found = Accelerator(log_with=run.log_with, project_dir=run.output_dir)
     except ValueError as error:
-        raise BadInput(f"{error}.", remedy="Give --log_with another tracker.") from None
+        raise BadInput(f"{error}.", hint="Give --log_with another tracker.") from None
     if run.log_with and not found.log_with:
-        remedy = "Install it, or leave out --log_with."
-        raise BadInput(f"the tracker {run.log_with!r} is not installed.", remedy=remedy)
+        hint = "Install it, or leave out --log_with."
+        raise BadInput(f"the tracker {run.log_with!r} is not installed.", hint=hint)
     found.init_trackers("dialeval-att")
     return found
 
 
-def _remarks(games: dict[str, list[dict[str, Any]]]) -> list[str]:
+def _warnings(games: dict[str, list[dict[str, Any]]]) -> list[str]:
     """What a reader should know about attackers that went astray."""
     return [
         f"{name}, turn {each['turn']}: the attacker collapsed; {most['share']:.0%} of its "

@@ -11,9 +11,9 @@ import pyarrow.parquet as parquet
 
 from dialeval.dialogues import PAIR_FEATURES, BadInput, Pairing, Passages
 from dialeval.dialogues.splits import position
-from dialeval.dialogues.storage import PassageFile, batches, whole_file
+from dialeval.dialogues.storage import PassageFile, atomic_write, batches
 from dialeval.dialogues.tokens import count_tokens
-from dialeval.protocols.evaluation.judges import Bench, Fit
+from dialeval.protocols.evaluation.evaluators import Fit, FitContext
 from dialeval.scorers import is_human
 from dialeval.scorers.baselines import (
     ConstantScorer,
@@ -100,7 +100,7 @@ def scenario_folds(
     if sum(map(bool, map(len, found))) < 2:
         raise BadInput(
             f"less than two of {k} folds have responses for {scenario} to compare.",
-            remedy="Give more dialogues.",
+            hint="Give more dialogues.",
         )
     return found
 
@@ -180,7 +180,7 @@ def crossfit(
     fit: Fit,
     folds: Folds,
     seed: int,
-    bench: Bench,
+    fit_context: FitContext,
     share: float = 1.0,
     done: Callable[[], Any] = lambda: None,
     blindfolds: bool = True,
@@ -199,7 +199,7 @@ def crossfit(
     for number, test in enumerate(folds):
         if not len(test):
             continue
-        scorer = fit(folds.train(number, share), seed, bench)
+        scorer = fit(folds.train(number, share), seed, fit_context)
         blind = folds.blind(number) if blindfolds else None
         tables.append(judged(scorer, test, number, start, blind, folds.known(number)))
         start += len(test) // 2
@@ -266,7 +266,7 @@ def _finite(scorer: Any, pairs: Passages) -> np.ndarray:
         raise BadInput(
             f"{scorer.name} gave no finite number for {len(bad)} of {len(pairs)} responses, "
             f"first for passage {pairs['id'][int(bad[0])]!r}.",
-            remedy="Look at that passage, or choose another evaluator.",
+            hint="Look at that passage, or choose another evaluator.",
         )
     return scores
 
@@ -295,6 +295,6 @@ def remembered(path: Path, make: Callable[[], pa.Table]) -> pa.Table:
     if path.is_file():
         return parquet.read_table(path)
     table = make()
-    with whole_file(path, "wb") as file:
+    with atomic_write(path, "wb") as file:
         parquet.write_table(table, file)
     return table

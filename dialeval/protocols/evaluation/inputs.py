@@ -34,11 +34,11 @@ Matched = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass
-class Material:
+class EvaluationData:
     """Human passages and systems' answers to them, row by row on the same contexts.
 
     Args:
-        remarks (`list[str]`):
+        warnings (`list[str]`):
             What a reader has to know about these data.
         training (`dict`, *optional*):
             What is known about how systems were trained.
@@ -48,7 +48,7 @@ class Material:
 
     human: Passages
     systems: dict[str, Passages]
-    remarks: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
     training: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     second: tuple[Passages, Passages] | None = None
 
@@ -70,7 +70,7 @@ def align(
     second: Passages | None = None,
     training: Mapping[str, Mapping[str, Any]] | None = None,
     alone: bool = False,
-) -> Material:
+) -> EvaluationData:
     """The contexts that every system answers, in the order of the human file.
 
     Answers are matched by id, and those left by the words of the context. They take over the id
@@ -95,19 +95,19 @@ def align(
         common = np.intersect1d(common, ours)
     if len(common) < FEWEST:
         raise BadInput(_too_few(len(human), len(common), matched),
-                       remedy="Give passages with the same ids, or the same contexts, in every "
+                       hint="Give passages with the same ids, or the same contexts, in every "
                        "file.")  # fmt: skip
-    remarks = list(_coverage(human, common, matched))
+    warnings = list(_coverage(human, common, matched))
     chosen = _with_ids(human.select(common))
     _check_dialogues(chosen)
     answers = {}
     for name, (ours, theirs) in matched.items():  # `ours` rises, and holds all of `common`
         found = systems[name].select(theirs[np.isin(ours, common)])
-        remarks += _oddities(name, chosen, found)
+        warnings += _oddities(name, chosen, found)
         answers[name] = _answers(name, chosen, found)
     known = {name: {**_told_beside(each), **(training or {}).get(name, {})}
              for name, each in answers.items()}  # fmt: skip
-    return Material(chosen, answers, remarks, known, _second(chosen, second, remarks))
+    return EvaluationData(chosen, answers, warnings, known, _second(chosen, second, warnings))
 
 
 def second_humans(passages: Passages) -> Passages | None:
@@ -129,7 +129,7 @@ _FURTHER = re.compile(r"human_\d+")
 
 
 def _second(
-    human: Passages, second: Passages | None, remarks: list[str]
+    human: Passages, second: Passages | None, warnings: list[str]
 ) -> tuple[Passages, Passages] | None:
     """The contexts that a second human answers, and the answers; nothing where they are few."""
     if second is None:
@@ -137,7 +137,7 @@ def _second(
     ours, theirs = partners(human, second)
     if len(ours) < len(human):
         few = "too few for a row" if len(ours) < FEWEST else "that row rests on them alone"
-        remarks.append(f"A second human answers {len(ours):,} of {len(human):,} contexts: {few}.")
+        warnings.append(f"A second human answers {len(ours):,} of {len(human):,} contexts: {few}.")
         human = human.select(ours)
     if len(ours) < FEWEST or _dialogues(human) < FEWEST:
         return None
@@ -154,12 +154,12 @@ def _told_beside(answers: Passages) -> dict[str, Any]:
 
 def _check_names(systems: Mapping[str, Passages], alone: bool) -> None:
     if not systems and not alone:
-        raise BadInput("no system to evaluate.", remedy="Name one: --system bot=bot.jsonl")
+        raise BadInput("no system to evaluate.", hint="Name one: --system bot=bot.jsonl")
     for name in systems:
         if name.strip() in ("", "human", SECOND_HUMAN):
             raise BadInput(
                 f"a system cannot be called {name!r}.",
-                remedy="Give it another name: --system bot=bot.jsonl",
+                hint="Give it another name: --system bot=bot.jsonl",
             )
 
 
@@ -169,7 +169,7 @@ def _people(human: Passages) -> Passages:
         names = ", ".join(authors(human)) or "nobody"
         raise BadInput(
             f"expected human responses, found those of {names}.",
-            remedy="Give the file of the human ones with --human.",
+            hint="Give the file of the human ones with --human.",
         )
     return found
 
@@ -180,7 +180,7 @@ def _check_dialogues(chosen: Passages) -> None:
         raise BadInput(
             f"{len(chosen)} contexts come from {dialogues} dialogue{'s' * (dialogues > 1)}, and "
             f"folds go by dialogue: at least {FEWEST} are needed.",
-            remedy="Give each passage its dialogue_id, or more dialogues.",
+            hint="Give each passage its dialogue_id, or more dialogues.",
         )
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from dialeval.metrics.adversuc import adversuc
-from dialeval.metrics.ere import COIN, GOLD, ere, scenario_success
+from dialeval.metrics.ere import RANDOM_GUESS, GOLD, ere, scenario_success
 from dialeval.metrics.intervals import interval
 from dialeval.metrics.lengths import stratified_accuracy
 from dialeval.metrics.paired import paired_bootstrap
@@ -64,7 +64,7 @@ def reliability_error(
         return ere(*columns, names, groups=groups, seed=seed, threshold=threshold)
     told = scenario_success(*columns, names, groups=groups, seed=seed, threshold=threshold)
     nothing = dict.fromkeys(("ere", "low", "high", "noise_floor"), float("nan"))
-    return {**nothing, "n": len(names), "coin": COIN, "scenarios": told, "missing": missing}
+    return {**nothing, "n": len(names), "random_guess": RANDOM_GUESS, "scenarios": told, "missing": missing}
 
 
 def length_stratified(table: pa.Table) -> float | None:

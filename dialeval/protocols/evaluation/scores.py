@@ -17,9 +17,9 @@ from dialeval.dialogues.types import text_key
 from dialeval.metrics.ere import GOLD
 from dialeval.metrics.results import plain, signature, versions
 from dialeval.protocols.evaluation import measures
-from dialeval.protocols.evaluation.ledger import Ledger, library_versions
+from dialeval.protocols.evaluation.collector import ResultCollector, library_versions
 from dialeval.protocols.evaluation.reliability import RETRAINED, TRANSFER
-from dialeval.protocols.evaluation.writing import refuse_other_run, write_results
+from dialeval.protocols.evaluation.writing import check_output_dir, write_results
 
 NEEDED = ("score", "label", "scenario")
 ELSEWHERE = ("human_machine", "machine_random")
@@ -51,42 +51,44 @@ def reliability_of_scores(
     """
     path, folder = Path(path), Path(folder)
     table = read_scored(path)
-    judges = list(dict.fromkeys(table["evaluator"].to_pylist()))
+    evaluators = list(dict.fromkeys(table["evaluator"].to_pylist()))
     facts = {"threshold": threshold, "higher_is_human": higher_is_human, "retrained": retrained,
              "seed": seed}  # fmt: skip
-    settings = {"protocol": "reliability", "scores": path.name, **facts, "evaluators": judges,
+    settings = {"protocol": "reliability", "scores": path.name, **facts, "evaluators": evaluators,
                 "answers": {}, "saved": {},
                 "run": text_key([_content(table), *map(str, facts.values())])}  # fmt: skip
     if not overwrite:
-        refuse_other_run(folder, settings)
-    ledger = Ledger("unknown", seed)
+        check_output_dir(folder, settings)
+    collector = ResultCollector("unknown", seed)
     try:
-        _note(ledger, table, threshold, 1.0 if higher_is_human else -1.0, retrained)
+        _note(collector, table, threshold, 1.0 if higher_is_human else -1.0, retrained)
     except ValueError as error:  # a scenario with one class only
         raise BadInput(str(error), path) from None
     how = signature(
-        evaluators="+".join(judges), scores=path.name, thr=threshold, n=len(table), seed=seed,
+        evaluators="+".join(evaluators), scores=path.name, thr=threshold, n=len(table), seed=seed,
         **library_versions(),
     )  # fmt: skip
-    told = {"results": [each.to_dict() for each in ledger.results], "remarks": ledger.remarks,
+    told = {"results": [each.to_dict() for each in collector.results], "warnings": collector.warnings,
             "settings": plain(settings), "versions": versions(), "signature": how}  # fmt: skip
     write_results(folder, told, {})
     return told
 
 
-def _note(ledger: Ledger, table: pa.Table, threshold: float, sign: float, retrained: bool) -> None:
+def _note(
+    collector: ResultCollector, table: pa.Table, threshold: float, sign: float, retrained: bool
+) -> None:
     """Note the error of each evaluator; scores that are low for humans change their sign."""
     turned = table.set_column(0, "score", pa.array(sign * table["score"].to_numpy()))
-    for (judge, system), parts in _by_judge(turned).items():
-        found = measures.reliability_error(parts, ledger.seed, sign * threshold)
+    for (evaluator, system), parts in _by_judge(turned).items():
+        found = measures.reliability_error(parts, collector.seed, sign * threshold)
         for name in found.get("missing", ()):
-            ledger.remark(f"No ERE of {judge}: there are no scores of {name}.")
-        names = ("scenarios", "coin", "noise_floor", "missing")
+            collector.warn(f"No ERE of {evaluator}: there are no scores of {name}.")
+        names = ("scenarios", "random_guess", "noise_floor", "missing")
         details = {name: found[name] for name in names if name in found}
         metric = RETRAINED if retrained else TRANSFER
         details["ere_mode"] = "retrained" if retrained else "transfer"
         how = {**_UNKNOWN, "thr": threshold}
-        ledger.add(metric, system, judge, found["ere"], found, how, details)
+        collector.add(metric, system, evaluator, found["ere"], found, how, details)
 
 
 def read_scored(path: Path) -> pa.Table:
@@ -99,8 +101,8 @@ def read_scored(path: Path) -> pa.Table:
     rows = [_checked(row, path, line) for line, row in _records(path)]
     rows = [row for row in rows if row["scenario"] not in ELSEWHERE]
     if not rows:
-        remedy = f"Give responses of {', '.join(GOLD)}."
-        raise BadInput("it has no scores of any scenario of reliability.", path, remedy=remedy)
+        hint = f"Give responses of {', '.join(GOLD)}."
+        raise BadInput("it has no scores of any scenario of reliability.", path, hint=hint)
     for row in rows:
         row["evaluator"] = row["evaluator"] or path.stem
     if not all(row["dialogue_id"] for row in rows):
@@ -114,20 +116,20 @@ def _by_judge(table: pa.Table) -> dict[tuple[str, str], dict[str, pa.Table]]:
     columns = {name: np.asarray(table[name].to_pylist(), dtype=object)
                for name in ("evaluator", "system", "scenario")}  # fmt: skip
     found = {}
-    for judge in dict.fromkeys(columns["evaluator"].tolist()):
-        own = columns["evaluator"] == judge
+    for evaluator in dict.fromkeys(columns["evaluator"].tolist()):
+        own = columns["evaluator"] == evaluator
         named = dict.fromkeys(columns["system"][own].tolist())
         for system in [name for name in named if name] or [""]:
             mine = own & np.isin(columns["system"], (system, ""))
             parts = {name: table.filter(mine & (columns["scenario"] == name)) for name in GOLD}
-            found[judge, system] = {name: part for name, part in parts.items() if len(part)}
+            found[evaluator, system] = {name: part for name, part in parts.items() if len(part)}
     return found
 
 
 def _records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Rows with their numbers: lines of a text file, rows of a Parquet table."""
     if not path.is_file():
-        raise BadInput("there is no such file.", path, remedy="Give a table of scores.")
+        raise BadInput("there is no such file.", path, hint="Give a table of scores.")
     kind = path.suffix.lower()
     if kind in (".jsonl", ".json"):
         yield from Source(path).json_records()
@@ -140,22 +142,22 @@ def _records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
         except pa.ArrowInvalid as error:
             raise BadInput(f"expected a Parquet file, but {error}.", path) from None
     else:
-        remedy = "Give a .jsonl, .csv, .tsv or .parquet file."
-        raise BadInput(f"cannot tell how to read the ending {kind!r}.", path, remedy=remedy)
+        hint = "Give a .jsonl, .csv, .tsv or .parquet file."
+        raise BadInput(f"cannot tell how to read the ending {kind!r}.", path, hint=hint)
 
 
 def _checked(row: Any, path: Path, line: int) -> dict[str, Any]:
     missing = [name for name in NEEDED if not isinstance(row, dict) or row.get(name) is None]
     if missing:
-        remedy = f"Each row needs {', '.join(NEEDED)}."
-        raise BadInput(f"{', '.join(missing)} is missing.", path, line, remedy)
+        hint = f"Each row needs {', '.join(NEEDED)}."
+        raise BadInput(f"{', '.join(missing)} is missing.", path, line, hint)
     score, label, scenario = _number(row["score"]), _label(row["label"]), str(row["scenario"])
     if not math.isfinite(score):
-        remedy = "Drop such rows, or find out why the judge gave them."
-        raise BadInput(f"the score {row['score']!r} is no finite number.", path, line, remedy)
+        hint = "Drop such rows, or find out why the judge gave them."
+        raise BadInput(f"the score {row['score']!r} is no finite number.", path, line, hint)
     if label not in (0, 1):
-        remedy = "1 is a positive example, such as a true reply, and 0 a negative one."
-        raise BadInput(f"the label {row['label']!r} is neither 1 nor 0.", path, line, remedy)
+        hint = "1 is a positive example, such as a true reply, and 0 a negative one."
+        raise BadInput(f"the label {row['label']!r} is neither 1 nor 0.", path, line, hint)
     if scenario not in (*GOLD, *ELSEWHERE):
         raise BadInput(f"Unknown scenario {scenario!r}.", path, line,
                        f"Choose from {', '.join(GOLD)}.")  # fmt: skip

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from dialeval.dialogues import BadInput
-from dialeval.protocols.evaluation.judges import chosen
+from dialeval.protocols.evaluation.evaluators import resolve_evaluators
 
 
 @dataclass
@@ -41,4 +41,6 @@ class EvaluationRun:
             raise BadInput(f"an evaluation needs 1 seed or more, but got {self.seeds}.")
         if not all(0 < share < 1 for share in self.curve):
             raise BadInput(f"shares of a learning curve lie between 0 and 1, but got {self.curve}.")
-        chosen(self.evaluators)  # an unknown name is said before anything is read or fitted
+        resolve_evaluators(
+            self.evaluators
+        )  # an unknown name is said before anything is read or fitted

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dialeval.dialogues import BadInput, Passages, whole_file
+from dialeval.dialogues import BadInput, Passages, atomic_write
 from dialeval.dialogues.splits import row_hashes
 from dialeval.dialogues.types import text_key
 from dialeval.metrics.results import SECOND_HUMAN, versions
@@ -21,11 +21,11 @@ from dialeval.protocols.evaluation.crossfit import (
     remembered,
     scenario_folds,
 )
-from dialeval.protocols.evaluation.fixed import AsItIs
-from dialeval.protocols.evaluation.inputs import Material
-from dialeval.protocols.evaluation.judges import JUDGES, REFERENCES, Bench
+from dialeval.protocols.evaluation.evaluators import EVALUATORS, REFERENCES, FitContext
+from dialeval.protocols.evaluation.frozen import FrozenScorer
+from dialeval.protocols.evaluation.inputs import EvaluationData
 from dialeval.protocols.evaluation.settings import EvaluationRun
-from dialeval.protocols.evaluation.twosample import Difference, difference, swap_test
+from dialeval.protocols.evaluation.twosample import TwoSampleTest, difference, swap_test
 
 HUMAN_SCENARIOS = ("human_human", "human_random", "human_next")
 RELIABILITY = ("human_human", "machine_machine", "human_random", "human_next")
@@ -41,13 +41,13 @@ THRESHOLD = 0.5
 
 
 @dataclass
-class Tables:
+class ScoreTables:
     """The judgements of one run.
 
     Args:
         tell (`Callable`):
             Told how many folds of how many are fitted, and what is going on.
-        remark (`Callable`):
+        warn (`Callable`):
             Told what could not be done, and why.
         fixed (`Mapping`, *optional*):
             Judges that are applied as they are, by name.
@@ -55,19 +55,19 @@ class Tables:
             The main table of each judge, system and scenario, as far as they are made.
     """
 
-    material: Material
+    data: EvaluationData
     run: EvaluationRun
-    judges: list[str]
-    bench: Bench
-    tell: Callable[[int, int, str], Any]
-    remark: Callable[[str], Any]
-    fixed: Mapping[str, AsItIs] = field(default_factory=dict)
+    evaluators: list[str]
+    fit_context: FitContext
+    on_progress: Callable[[int, int, str], Any]
+    warn: Callable[[str], Any]
+    frozen: Mapping[str, FrozenScorer] = field(default_factory=dict)
     kept: dict[tuple[str, str, str], pa.Table] = field(default_factory=dict)
 
     def __post_init__(self):
-        names = ["", *self.material.names]
-        self.contents = {name: content(*self.material.sides(name)) for name in names}
-        self.folds = fitting_folds(self.material.human, self.run.folds)
+        names = ["", *self.data.names]
+        self.contents = {name: content(*self.data.sides(name)) for name in names}
+        self.folds = fitting_folds(self.data.human, self.run.folds)
         self.missing = [name for name in HUMAN_SCENARIOS if not self._has_data(name)]
         self.drawn: dict[tuple[str, str, int, int, bool], Folds] = {}
         self.cache = Path(self.run.output_dir) / "cache"
@@ -75,7 +75,7 @@ class Tables:
 
     def table(
         self,
-        judge: str,
+        evaluator: str,
         system: str,
         scenario: str,
         share: float = 1.0,
@@ -94,83 +94,85 @@ class Tables:
         """
         seed = self.run.seed if seed is None else seed
         main = share == 1 and not matched and seed == self.run.seed
-        if main and (judge, system, scenario) in self.kept:
-            return self.kept[judge, system, scenario]
-        what = f"{judge}, {system or 'humans'}, {scenario}"
+        if main and (evaluator, system, scenario) in self.kept:
+            return self.kept[evaluator, system, scenario]
+        what = f"{evaluator}, {system or 'humans'}, {scenario}"
 
         def make() -> pa.Table:
             folds = self._folds(system, scenario, self.folds_of(system), seed, matched)
             blindfolds = main and scenario in BLINDFOLDED
-            if judge in self.fixed:
-                return applied(self.fixed[judge], folds, blindfolds)
+            if evaluator in self.frozen:
+                return applied(self.frozen[evaluator], folds, blindfolds)
             done = partial(self._step, 1, what)
-            return crossfit(JUDGES[judge], folds, seed, self.bench, share, done, blindfolds)
+            return crossfit(
+                EVALUATORS[evaluator], folds, seed, self.fit_context, share, done, blindfolds
+            )
 
-        key = self._key(judge, system, scenario, f"{share} of it", f"seed {seed}", str(matched))
+        key = self._key(evaluator, system, scenario, f"{share} of it", f"seed {seed}", str(matched))
         path = self.cache / f"{key}.parquet"
-        if path.is_file() or judge in self.fixed:
+        if path.is_file() or evaluator in self.frozen:
             self._step(self.folds, what)
         table = remembered(path, make)
         if main:
-            self.kept[judge, system, scenario] = table
+            self.kept[evaluator, system, scenario] = table
         return table
 
     def tried(
-        self, what: str, judge: str, system: str, scenario: str, **how: Any
+        self, what: str, evaluator: str, system: str, scenario: str, **how: Any
     ) -> pa.Table | None:
         """A table, or nothing and a remark where the data are too few for it."""
         try:
-            return self.table(judge, system, scenario, **how)
+            return self.table(evaluator, system, scenario, **how)
         except BadInput as error:
-            self.remark(f"No {what} of {judge}{system and f' for {system}'}: {error}")
+            self.warn(f"No {what} of {evaluator}{system and f' for {system}'}: {error}")
             return None
 
-    def difference(self, judge: str, system: str, scenario: str) -> Difference:
+    def difference(self, evaluator: str, system: str, scenario: str) -> TwoSampleTest:
         """Whether a judge that learnt on one half of the dialogues tells the sides apart.
 
         One that learnt elsewhere is asked about all of them.
         """
-        self._step(1, f"{judge}, {system or 'humans'}, halves")
-        if judge in self.fixed:
-            return swap_test(self.table(judge, system, scenario), self.run.seed)
-        path = self.cache / f"{self._key(judge, system, scenario, 'halves')}.json"
+        self._step(1, f"{evaluator}, {system or 'humans'}, halves")
+        if evaluator in self.frozen:
+            return swap_test(self.table(evaluator, system, scenario), self.run.seed)
+        path = self.cache / f"{self._key(evaluator, system, scenario, 'halves')}.json"
         if path.is_file():
-            return Difference(**json.loads(path.read_text("utf-8")))
+            return TwoSampleTest(**json.loads(path.read_text("utf-8")))
         halves = self._folds(system, scenario, 2, self.run.seed)
-        found = difference(JUDGES[judge], halves, self.run.seed, self.bench)
-        with whole_file(path) as file:
+        found = difference(EVALUATORS[evaluator], halves, self.run.seed, self.fit_context)
+        with atomic_write(path) as file:
             json.dump(asdict(found), file)
         return found
 
-    def threshold(self, judge: str) -> float:
+    def threshold(self, evaluator: str) -> float:
         """From which score on a judge takes a response for human."""
-        return self.fixed[judge].decision.threshold if judge in self.fixed else THRESHOLD
+        return self.frozen[evaluator].decision.threshold if evaluator in self.frozen else THRESHOLD
 
     def folds_of(self, system: str) -> int:
         """Folds of cross-fitting; fewer where a second human answers less than the systems."""
         if system != SECOND_HUMAN:
             return self.folds
-        return fitting_folds(self.material.sides(system)[0], self.folds)
+        return fitting_folds(self.data.sides(system)[0], self.folds)
 
-    def how(self, judge: str, system: str, *responses: int) -> dict[str, Any]:
+    def how(self, evaluator: str, system: str, *responses: int) -> dict[str, Any]:
         """What stands in the signature of a judge's number.
 
         Args:
             responses (`int`):
                 Of the number, or of each scenario that it rests on.
         """
-        if judge not in self.fixed:
+        if evaluator not in self.frozen:
             k = self.folds_of(system)
             pairs = (round(n / 2 * (k - 1) / k) for n in responses)
             return {"folds": k, "thr": THRESHOLD, "n_train": "+".join(map(str, pairs))}
-        fixed = self.fixed[judge]
-        return {"trained_on": "others", "folds": "none", "thr": f"{fixed.decision.threshold:.4g}",
-                "n_train": fixed.trained_on or "unknown"}  # fmt: skip
+        frozen = self.frozen[evaluator]
+        return {"trained_on": "others", "folds": "none", "thr": f"{frozen.decision.threshold:.4g}",
+                "n_train": frozen.trained_on or "unknown"}  # fmt: skip
 
     def expect_reliability(self) -> None:
         """Count on nothing but the four scenarios."""
-        scenarios = len(HUMAN_SCENARIOS) - len(self.missing) + len(self.material.systems)
-        self.total = len(self.judges) * self.folds * scenarios
+        scenarios = len(HUMAN_SCENARIOS) - len(self.missing) + len(self.data.systems)
+        self.total = len(self.evaluators) * self.folds * scenarios
 
     def finish(self) -> None:
         """Tell that nothing is left to do, whatever was left out."""
@@ -181,39 +183,39 @@ class Tables:
         key = (system, scenario, k, seed, matched)
         if key not in self.drawn:
             width = LENGTH_BIN if matched else None
-            self.drawn[key] = scenario_folds(scenario, *self.material.sides(system), k, seed, width)
+            self.drawn[key] = scenario_folds(scenario, *self.data.sides(system), k, seed, width)
         return self.drawn[key]
 
-    def _key(self, judge: str, system: str, *more: str) -> str:
+    def _key(self, evaluator: str, system: str, *more: str) -> str:
         """A name for a table by all that moves it; whoever has the same facts may share it."""
-        facts = [judge, *versions().values(), str(self.folds), str(self.run.seed), *more]
-        if judge in self.fixed:
-            facts += [self.fixed[judge].key, str(self.threshold(judge))]
+        facts = [evaluator, *versions().values(), str(self.folds), str(self.run.seed), *more]
+        if evaluator in self.frozen:
+            facts += [self.frozen[evaluator].key, str(self.threshold(evaluator))]
         return text_key([*facts, system, self.contents[""], self.contents[system]])
 
     def _has_data(self, scenario: str) -> bool:
         if scenario != "human_next":
             return True
-        following = sum(text is not None for text in self.material.human["following"])
+        following = sum(text is not None for text in self.data.human["following"])
         return following >= FOLLOWED * self.folds
 
     def _count(self) -> int:
         """Folds that will be fitted."""
-        k, systems, total = self.folds, len(self.material.names), 0
-        judged = len(self.material.systems)  # those that are no reference
+        k, systems, total = self.folds, len(self.data.names), 0
+        judged = len(self.data.systems)  # those that are no reference
         again = self.run.seeds - 1 + len(self.run.curve) + int(self.run.length_matched)
-        for judge in self.judges:
+        for evaluator in self.evaluators:
             total += (systems + 1) * (k + 1)
-            if judge not in (*self.fixed, "coin"):
+            if evaluator not in (*self.frozen, "coin"):
                 total += systems * k
-            if judge not in REFERENCES:
-                total += judged * k * again if judge not in self.fixed else 0
+            if evaluator not in REFERENCES:
+                total += judged * k * again if evaluator not in self.frozen else 0
                 total += 0 if self.missing else (judged + 2) * k
         return total
 
     def _step(self, count: int, what: str) -> None:
         self.done = min(self.done + count, self.total)
-        self.tell(self.done, self.total, what)
+        self.on_progress(self.done, self.total, what)
 
 
 def fitting_folds(human: Passages, wanted: int) -> int:

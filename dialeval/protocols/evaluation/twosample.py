@@ -9,13 +9,13 @@ from scipy.stats import norm
 from dialeval.dialogues import Passages
 from dialeval.metrics.significance import sign_flip_test
 from dialeval.protocols.evaluation.crossfit import judged
-from dialeval.protocols.evaluation.judges import Bench, Fit
+from dialeval.protocols.evaluation.evaluators import Fit, FitContext
 
 POWER = 0.8
 
 
 @dataclass(frozen=True)
-class Difference:
+class TwoSampleTest:
     """What a judge that learnt on one half of the dialogues finds on the other.
 
     Args:
@@ -31,16 +31,18 @@ class Difference:
     pairs: int
 
 
-def difference(fit: Fit, halves: list[Passages], seed: int, bench: Bench) -> Difference:
+def difference(
+    fit: Fit, halves: list[Passages], seed: int, fit_context: FitContext
+) -> TwoSampleTest:
     """Learn on one half, test on the other by swapping the sides within contexts.
 
     Predictions of cross-fitting are not used: judges of different folds share their training data,
     and a test that takes their predictions for independent ones rejects too often.
     """
-    return swap_test(judged(fit(halves[0], seed, bench), halves[1]), seed)
+    return swap_test(judged(fit(halves[0], seed, fit_context), halves[1]), seed)
 
 
-def swap_test(table: pa.Table, seed: int) -> Difference:
+def swap_test(table: pa.Table, seed: int) -> TwoSampleTest:
     """The test from one judge's decisions about both sides of every pair.
 
     If both sides of a context are exchanged, a judge that is right by `d` more responses than it
@@ -53,4 +55,4 @@ def swap_test(table: pa.Table, seed: int) -> Difference:
     error = np.sqrt(np.square(gains).sum()) / (2 * pairs)  # of the accuracy, were sides exchanged
     accuracy = float((taken == (label == 1)).mean())
     least = 0.5 + (norm.ppf(0.95) + norm.ppf(POWER)) * max(error, 0.5 / np.sqrt(2 * pairs) * 0.5)
-    return Difference(accuracy, sign_flip_test(gains, seed), float(min(1.0, least)), int(pairs))
+    return TwoSampleTest(accuracy, sign_flip_test(gains, seed), float(min(1.0, least)), int(pairs))

@@ -41,7 +41,7 @@ class Evidence:
     retrained: bool = True
 
 
-def verdict(system: str, judge: str, found: Evidence) -> tuple[str, str]:
+def verdict(system: str, evaluator: str, found: Evidence) -> tuple[str, str]:
     """The verdict, and the sentences that explain it.
 
     Example:
@@ -49,45 +49,45 @@ def verdict(system: str, judge: str, found: Evidence) -> tuple[str, str]:
         >>> verdict("bot", "svm", found)[0]
         'told apart'
     """
-    name, text = _verdict(system, judge, found)
+    name, text = _verdict(system, evaluator, found)
     if not found.retrained and found.p_value >= ALPHA:
         text += f" It was not trained on {system}: a judge that is may tell more."
     return name, text
 
 
-def _verdict(system: str, judge: str, found: Evidence) -> tuple[str, str]:
+def _verdict(system: str, evaluator: str, found: Evidence) -> tuple[str, str]:
     told = f"accuracy {found.accuracy:.3f} [{found.low:.3f}, {found.high:.3f}], "
     told += f"p {_p(found.p_value)}, {found.n:,} contexts"
     if found.control is None or found.control_p >= ALPHA:
-        return "judge too weak to say", _too_weak(system, judge, found, told)
+        return "judge too weak to say", _too_weak(system, evaluator, found, told)
     control = f"human from random replies at {found.control:.3f} (p {_p(found.control_p)})"
     if found.p_value < ALPHA:
-        return "told apart", f"{judge} tells {system} from humans: {told}. It tells {control}."
+        return "told apart", f"{evaluator} tells {system} from humans: {told}. It tells {control}."
     if found.below_control and found.random is not None:
         return "won by noise", (
-            f"{judge} does not tell {system} from humans: {told}. But it tells {system}'s replies "
+            f"{evaluator} does not tell {system} from humans: {told}. But it tells {system}'s replies "
             f"from random ones at {found.random:.3f} only, and {control}: the replies look human "
             "and hardly depend on the context."
         )
     if found.high < SAME:
         return "cannot be told apart", (
-            f"{judge} tells {control}, but not {system} from humans: {told}; the whole interval "
+            f"{evaluator} tells {control}, but not {system} from humans: {told}; the whole interval "
             f"lies below {SAME}."
         )
     return "inconclusive", (
-        f"{judge} tells {control}, but leaves open whether {system} can be told from humans: "
+        f"{evaluator} tells {control}, but leaves open whether {system} can be told from humans: "
         f"{told}. About {_more(found):,} more contexts would settle it."
     )
 
 
-def _too_weak(system: str, judge: str, found: Evidence, told: str) -> str:
+def _too_weak(system: str, evaluator: str, found: Evidence, told: str) -> str:
     tried = (
         "could not be tried on human and random replies"
         if found.control is None
         else "does not tell human from random replies "
         f"(accuracy {found.control:.3f}, p {_p(found.control_p)})"
     )
-    why = f"{judge} {tried}, so nothing shows that it reads for meaning."
+    why = f"{evaluator} {tried}, so nothing shows that it reads for meaning."
     if found.p_value < ALPHA:
         return (
             f"{why} It tells {system} from humans by their surface ({told}), but what it misses "

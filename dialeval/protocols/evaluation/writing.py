@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
-from dialeval.dialogues import BadInput, whole_file
+from dialeval.dialogues import BadInput, atomic_write
 from dialeval.dialogues.types import text_key
 from dialeval.protocols.evaluation.settings import EvaluationRun
 
@@ -18,7 +18,7 @@ RESULTS, SCORES = "results.json", "scores.parquet"
 
 def settings_of(
     run: EvaluationRun,
-    judges: list[str],
+    evaluators: list[str],
     folds: int,
     contents: Mapping[str, str],
     saved: Mapping[str, str],
@@ -36,7 +36,7 @@ def settings_of(
         protocol (`str`, *optional*, defaults to `"evaluation"`):
             What is asked: `"evaluation"`, or `"reliability"` alone.
     """
-    told = {"protocol": protocol, **asdict(run), "evaluators": judges, "folds": folds}
+    told = {"protocol": protocol, **asdict(run), "evaluators": evaluators, "folds": folds}
     del told["overwrite"]
     facts = [str(told[key]) for key in ("folds", "seeds", "curve", "length_matched", "seed")]
     facts += [protocol] if protocol != "evaluation" else []
@@ -45,7 +45,7 @@ def settings_of(
             "run": text_key([contents[""], *facts])}  # fmt: skip
 
 
-def refuse_other_run(folder: Path, settings: Mapping[str, Any]) -> None:
+def check_output_dir(folder: Path, settings: Mapping[str, Any]) -> None:
     """Refuse to replace results that the new ones would not hold again.
 
     Raises:
@@ -60,7 +60,7 @@ def refuse_other_run(folder: Path, settings: Mapping[str, Any]) -> None:
         raise BadInput(
             f"another run wrote here: {why}.",
             path,
-            remedy="Choose another --output-dir, or replace it with --overwrite.",
+            hint="Choose another --output-dir, or replace it with --overwrite.",
         )
 
 
@@ -98,9 +98,9 @@ def write_results(
 ) -> None:
     """Write `scores.parquet`, if there are any, and `results.json`, each whole or not at all."""
     if tables:
-        with whole_file(folder / SCORES, "wb") as file:
+        with atomic_write(folder / SCORES, "wb") as file:
             parquet.write_table(scores_table(tables), file)
-    with whole_file(folder / RESULTS) as file:
+    with atomic_write(folder / RESULTS) as file:
         json.dump(told, file, ensure_ascii=False, indent=2, allow_nan=False)
         file.write("\n")
 
@@ -109,8 +109,8 @@ def scores_table(tables: Mapping[tuple[str, str, str], pa.Table]) -> pa.Table:
     """All tables in one, each row with its system, evaluator and scenario."""
 
     def parts() -> Iterator[pa.Table]:
-        for (judge, system, scenario), table in tables.items():
-            names = {"scenario": scenario, "evaluator": judge, "system": system}
+        for (evaluator, system, scenario), table in tables.items():
+            names = {"scenario": scenario, "evaluator": evaluator, "system": system}
             for name, value in names.items():
                 table = table.add_column(0, name, pa.array([value] * len(table), pa.string()))
             yield table

@@ -40,12 +40,12 @@ class Feature:
     measures: str
     values: np.ndarray  # (rows,) what the rule sees
     say: Callable[[Rule], str]
-    remedy: str = ""
+    hint: str = ""
     shown: np.ndarray | None = None  # (rows,) what is averaged for the reader, if not the values
 
     @property
     def is_format(self) -> bool:
-        return bool(self.remedy)
+        return bool(self.hint)
 
     def mean(self, mask: np.ndarray) -> float:
         values = self.values if self.shown is None else self.shown
@@ -81,7 +81,7 @@ def content_features(table: Table, rows: Rows) -> Iterator[Feature]:
 
 def _from_trait(trait: Trait, table: Table) -> Feature:
     say = _yes_no(trait.measures) if trait.yes_no else _numeric(trait.measures)
-    return Feature(trait.name, trait.measures, table[trait.name], say, trait.remedy)
+    return Feature(trait.name, trait.measures, table[trait.name], say, trait.hint)
 
 
 def _yes_no(clause: str) -> Callable[[Rule], str]:

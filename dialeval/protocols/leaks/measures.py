@@ -12,7 +12,7 @@ from dialeval.dialogues.surface import (
     FORMAT_TRAITS,
     Normaliser,
     edges,
-    mend_encoding,
+    fix_encoding,
 )
 from dialeval.dialogues.tokens import count_tokens, tokens
 from dialeval.dialogues.types import text_hash
@@ -38,8 +38,8 @@ class Table:
     def put(self, row: int, text: str) -> None:
         """Measure a response."""
         parts, level = edges(text, self.markers), self.normaliser(text)
-        mended = mend_encoding(parts.core)
-        forms = {"raw": text, "core": parts.core, "mended": mended, "level": level}
+        fixed = fix_encoding(parts.core)
+        forms = {"raw": text, "core": parts.core, "fixed": fixed, "level": level}
         self.traits[row] = [trait(forms[trait.of]) for trait in _TRAITS]
         self.lengths[row] = count_tokens(parts.core), len(parts.core.split())
         self.text[row] = text_hash([level])

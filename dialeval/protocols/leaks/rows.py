@@ -112,5 +112,5 @@ def _check_size(rows: Rows) -> None:
         raise BadInput(
             f"A leak check learns on {_FEWEST} dialogues and tests on {_FEWEST} others at least, "
             f"but got {sizes[0]} and {sizes[1]}.",
-            remedy="Give more dialogues, and see that their `dialogue_id` differ.",
+            hint="Give more dialogues, and see that their `dialogue_id` differ.",
         )

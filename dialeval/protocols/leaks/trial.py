@@ -47,7 +47,7 @@ class Leak:
     rule: str
     human_example: str | None
     system_example: str | None
-    remedy: str
+    hint: str
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def judge(
             rule=feature.words(rule),
             human_example=examples.caught(taken[:, at], True) if rule else None,
             system_example=examples.caught(taken[:, at], False) if rule else None,
-            remedy=feature.remedy,
+            hint=feature.hint,
         )
         for at, (feature, rule) in enumerate(pairs)
     ]

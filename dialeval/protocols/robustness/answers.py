@@ -123,7 +123,7 @@ def stored_answers(
         found = ", ".join(stored) or "nothing"
         raise BadInput(
             f"expected replies to normal and to perturbed contexts, found {found}.",
-            remedy="Say --stored normal=FILE --stored add-negation=FILE",
+            hint="Say --stored normal=FILE --stored add-negation=FILE",
         )
     normal = list(stored[NORMAL])
     asked = [replace(each, response="") for each in normal]
@@ -151,7 +151,7 @@ def _matched(normal: Sequence[Passage], found: Sequence[Passage], name: str) -> 
     if len(found) != len(normal):
         raise BadInput(
             f"{name} has {len(found)} replies, normal {len(normal)}, and their ids differ.",
-            remedy="Give files that answer the same contexts, with the same ids.",
+            hint="Give files that answer the same contexts, with the same ids.",
         )
     logger.warning("The ids of %s are not those of the normal contexts: matched by line.", name)
     return list(found)

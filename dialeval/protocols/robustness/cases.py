@@ -19,7 +19,7 @@ from dialeval.dialogues import (
 )
 from dialeval.perturbations import Edit, Kind, Perturbation, edit_log, perturb
 from dialeval.perturbations.differences import differences
-from dialeval.perturbations.registry import speaks, strategies
+from dialeval.perturbations.registry import supports_language, strategies
 
 NORMAL, AGAIN = "normal", "again"
 AS_WRITTEN = ReadOptions(keep_duplicates=True, allow_empty=True)
@@ -72,7 +72,7 @@ def make_cases(
     names = [each.name for each in chosen]
     for name in names:
         if names.count(name) > 1 or name in (NORMAL, AGAIN):
-            raise BadInput(f"two strategies are called {name!r}.", remedy="Name each once.")
+            raise BadInput(f"two strategies are called {name!r}.", hint="Name each once.")
     table = to_passages(passages)
     return [_case(table, each, folder, seed, turns) for each in chosen]
 
@@ -93,7 +93,7 @@ def _case(
             write_passages(done, path)
     found = tuple(iterate(done))
     logs = tuple(tuple(map(tuple, edit_log(each))) for each in found)
-    foreign = sum(not speaks(strategy, each.language) for each in found)
+    foreign = sum(not supports_language(strategy, each.language) for each in found)
     return Case(strategy.name, strategy.kind, repr(strategy), found, logs, foreign, strategy)
 
 
@@ -110,13 +110,13 @@ def stored_case(
     if kind is None and name not in known:
         raise BadInput(
             f"nobody says whether {name!r} should change a reply.",
-            remedy=f"Say {name}:should-change=FILE or {name}:should-not-change=FILE, or choose a "
+            hint=f"Say {name}:should-change=FILE or {name}:should-not-change=FILE, or choose a "
             f"known name: {', '.join(known)}.",
         )
     kind = (kind or known[name].kind).replace("-", "_")
     if kind not in ("should_change", "should_not_change"):
-        remedy = "Say should-change or should-not-change."
-        raise BadInput(f"Unknown kind {kind!r}.", remedy=remedy)
+        hint = "Say should-change or should-not-change."
+        raise BadInput(f"Unknown kind {kind!r}.", hint=hint)
     logs = [tuple(_edits(*pair)) for pair in zip(before, after, strict=True)]
     return Case(name, kind, f"stored({name})", tuple(after), tuple(logs))
 
@@ -126,7 +126,7 @@ def _edits(before: Passage, after: Passage) -> Iterator[tuple[Edit, ...]]:
         raise BadInput(
             f"the context {before.id!r} has {len(before.context)} turns, and {len(after.context)} "
             "after the perturbation.",
-            remedy="Give files that answer the same contexts.",
+            hint="Give files that answer the same contexts.",
         )
     for old, new in zip(before.context, after.context, strict=True):
         yield tuple(differences(old.text, new.text)) if old.text != new.text else ()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dialeval.metrics.checks import numbered
+from dialeval.metrics.checks import encode_ids
 from dialeval.metrics.intervals import percentiles, resampled_sums, wilson
 from dialeval.metrics.overlap import bleu
 
@@ -90,7 +90,7 @@ def effects(
     """
     if not len(groups):
         return {name: Effect(*[float("nan")] * 4, 0, 0) for name in parts}
-    unit = numbered(groups, len(groups))
+    unit = encode_ids(groups, len(groups))
     wide = np.hstack([each.values for each in parts.values()])
     table = np.zeros((unit.max() + 1, wide.shape[1]))
     np.add.at(table, unit, wide)

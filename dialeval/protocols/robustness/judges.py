@@ -53,7 +53,7 @@ def fit_judge(pool: Passages, seed: int = 0, embed: Embed | None = None) -> Any:
         raise BadInput(
             f"{len(pool)} passages of other dialogues are too few to fit a judge on; "
             f"{FEWEST_PAIRS} are needed.",
-            remedy="Lower --limit, give more --data, or a saved judge: --evaluator FOLDER.",
+            hint="Lower --limit, give more --data, or a saved judge: --evaluator FOLDER.",
         )
     pairs = Pairing("human_random", seed=seed)(pool)
     return EmbeddingScorer.fit(pairs, seed, embed)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dialeval.dialogues import Passage, whole_file
+from dialeval.dialogues import Passage, atomic_write
 from dialeval.metrics.actent import actent_f1
 from dialeval.metrics.actent_lexicon import ActEntLexicon, embedded_lexicon, extract
 from dialeval.metrics.overlap import bleu_counts, sentence_chrf
@@ -141,7 +141,7 @@ class Measures:
             sums, lengths = likelihoods(self.answers.generator, some)
             found[asked] = sums / lengths
             if path is not None:
-                with whole_file(path) as file:
+                with atomic_write(path) as file:
                     json.dump(found[asked].tolist(), file)
         return found
 

@@ -55,10 +55,10 @@ class RobustnessRun:
     def __post_init__(self):
         if self.measure not in MEASURES:
             choices = f"Choose one of {', '.join(MEASURES)}."
-            raise BadInput(f"Unknown measure {self.measure!r}.", remedy=choices)
+            raise BadInput(f"Unknown measure {self.measure!r}.", hint=choices)
         if self.skip not in SKIPS:
             choices = f"Choose one of {', '.join(SKIPS)}."
-            raise BadInput(f"Unknown skip rule {self.skip!r}.", remedy=choices)
+            raise BadInput(f"Unknown skip rule {self.skip!r}.", hint=choices)
         for name in ("margin", "loss_margin"):
             if not 0 <= getattr(self, name) < 1:
                 found = getattr(self, name)

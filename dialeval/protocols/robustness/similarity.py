@@ -11,7 +11,7 @@ import torch
 from torch.nn import functional as F
 
 from dialeval.dialogues import Passage
-from dialeval.metrics.checks import numbered
+from dialeval.metrics.checks import encode_ids
 
 Embed = Callable[[Sequence[str]], np.ndarray]
 
@@ -97,7 +97,7 @@ def unrelated_distance(
     vectors = np.asarray(embed([texts[row].strip() for row in spoken]), dtype=float)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     vectors = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
-    unit = numbered([groups[row] for row in spoken], len(spoken))
+    unit = encode_ids([groups[row] for row in spoken], len(spoken))
     sizes = np.bincount(unit)
     sums = np.zeros((len(sizes), vectors.shape[1]))
     np.add.at(sums, unit, vectors)

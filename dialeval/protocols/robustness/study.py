@@ -5,24 +5,24 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from dialeval.dialogues import BadInput, Passage, whole_file
+from dialeval.dialogues import BadInput, Passage, atomic_write
 from dialeval.metrics.actent_lexicon import ActEntLexicon
 from dialeval.metrics.overlap import overlap_signature
 from dialeval.metrics.results import signature, versions
-from dialeval.models.embedding import Remembered
+from dialeval.models.embedding import CachedEmbedder
 from dialeval.perturbations import Perturbation
 from dialeval.protocols.robustness.answers import Answers, answered
 from dialeval.protocols.robustness.cases import Case, make_cases
+from dialeval.protocols.robustness.collector import ResultCollector, coverage_of
 from dialeval.protocols.robustness.judges import judge_changes
-from dialeval.protocols.robustness.ledger import Ledger, coverage_of
 from dialeval.protocols.robustness.measuring import Measures, lexicon_for
 from dialeval.protocols.robustness.settings import RobustnessRun
 from dialeval.protocols.robustness.similarity import Embed, MeanEmbedding
 from dialeval.protocols.robustness.system import SystemStudy
-from dialeval.protocols.robustness.writing import RESPONSES, claim, write_results
+from dialeval.protocols.robustness.writing import RESPONSES, check_output_dir, write_results
 from dialeval.responders import Responder
 
-Tell = Callable[[str], Any]
+OnProgress = Callable[[str], Any]
 
 
 def robustness(
@@ -32,7 +32,7 @@ def robustness(
     run: RobustnessRun,
     judges: Sequence[Any] = (),
     embed: Embed | None = None,
-    tell: Tell = lambda _: None,
+    on_progress: OnProgress = lambda _: None,
 ) -> dict[str, Any]:
     """What perturbed contexts do to systems and to judges.
 
@@ -56,24 +56,24 @@ def robustness(
             f"expected contexts, systems and strategies, found {len(passages)}, {len(systems)} and "
             f"{len(strategies)}."
         )
-    folder, embed = Path(run.output_dir), embed or Remembered()
-    settings = claim(folder, passages, systems, strategies, judges, run)
+    folder, embed = Path(run.output_dir), embed or CachedEmbedder()
+    settings = check_output_dir(folder, passages, systems, strategies, judges, run)
     done = [each for each in strategies if isinstance(each, Case)]
     to_do = [each for each in strategies if not isinstance(each, Case)]
     cases = [*done, *make_cases(passages, to_do, folder, run.seed, run.turns)]
-    ledger = Ledger(run, getattr(embed, "name", "embedder"))
+    collector = ResultCollector(run, getattr(embed, "name", "embedder"))
     lexicon, share = lexicon_for(passages, run.actent, run.lexicon)
-    told = _measured(passages, systems, cases, ledger, lexicon, embed, tell)
-    _judged(judges, passages, cases, ledger, tell)
+    told = _measured(passages, systems, cases, collector, lexicon, embed, on_progress)
+    _judged(judges, passages, cases, collector, on_progress)
     settings |= {
         "actent": lexicon.name if lexicon else None, "technical_share": share,
-        "encoder": ledger.encoder, "overlap": overlap_signature(),
+        "encoder": collector.encoder, "overlap": overlap_signature(),
     }  # fmt: skip
     return write_results(folder, {
-        "results": [each.to_dict() for each in ledger.results],
-        "verdicts": ledger.verdicts, **told, "strategies": coverage_of(cases),
-        "remarks": ledger.remarks, "settings": settings, "versions": versions(),
-        "signature": _signature(run, cases, len(passages), ledger.encoder),
+        "results": [each.to_dict() for each in collector.results],
+        "verdicts": collector.verdicts, **told, "strategies": coverage_of(cases),
+        "warnings": collector.warnings, "settings": settings, "versions": versions(),
+        "signature": _signature(run, cases, len(passages), collector.encoder),
     })  # fmt: skip
 
 
@@ -81,23 +81,23 @@ def _measured(
     passages: Sequence[Passage],
     systems: Sequence[Responder | Answers],
     cases: Sequence[Case],
-    ledger: Ledger,
+    collector: ResultCollector,
     lexicon: ActEntLexicon | None,
     embed: Embed,
-    tell: Tell,
+    on_progress: OnProgress,
 ) -> dict[str, list[dict[str, Any]]]:
     """Let every system answer, note its numbers and write its replies."""
-    run, folder = ledger.run, Path(ledger.run.output_dir)
+    run, folder = collector.run, Path(collector.run.output_dir)
     told: dict[str, list[dict[str, Any]]] = {"systems": [], "examples": []}
-    with whole_file(folder / RESPONSES) as file:
+    with atomic_write(folder / RESPONSES) as file:
         for each in systems:
-            tell(each.name)
+            on_progress(each.name)
             stored = isinstance(each, Answers)
             said = each if stored else answered(each, passages, cases, folder)
             words = MeanEmbedding.of(said.generator) if said.generator else MeanEmbedding.minilm()
             place = None if stored else folder
             mine = Measures(passages, said, embed, words, lexicon, run.skip, place, run.likelihood)
-            study = SystemStudy(mine, cases, ledger)
+            study = SystemStudy(mine, cases, collector)
             told["systems"].append(study.measure())
             told["examples"] += study.examples(run.examples)
             for record in study.records():
@@ -109,17 +109,17 @@ def _judged(
     judges: Sequence[Any],
     passages: Sequence[Passage],
     cases: Sequence[Case],
-    ledger: Ledger,
-    tell: Tell,
+    collector: ResultCollector,
+    on_progress: OnProgress,
 ) -> None:
     """Note what the strategies do to every judge, and which of them could do nothing."""
     for judge in judges:
-        tell(judge.name)
-        for change in judge_changes(judge, passages, cases, ledger.run.seed):
-            ledger.judge(change)
+        on_progress(judge.name)
+        for change in judge_changes(judge, passages, cases, collector.run.seed):
+            collector.judge(change)
     for case in cases:
         if not case.edited.any():
-            ledger.remark(f"{case.name} had nothing to edit in {len(passages):,} contexts.")
+            collector.warn(f"{case.name} had nothing to edit in {len(passages):,} contexts.")
 
 
 def _signature(run: RobustnessRun, cases: Sequence[Case], n: int, encoder: str) -> str:

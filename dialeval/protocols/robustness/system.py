@@ -7,6 +7,7 @@ import numpy as np
 
 from dialeval.metrics.overlap import bleu, bleu_counts, sentence_chrf
 from dialeval.protocols.robustness.cases import NORMAL, Case, dialogues_of
+from dialeval.protocols.robustness.collector import ResultCollector
 from dialeval.protocols.robustness.effects import (
     ANY,
     Columns,
@@ -16,7 +17,6 @@ from dialeval.protocols.robustness.effects import (
     loss_of,
     mean_of,
 )
-from dialeval.protocols.robustness.ledger import Ledger
 from dialeval.protocols.robustness.measuring import Measures, facts
 from dialeval.protocols.robustness.similarity import likeness
 
@@ -24,9 +24,9 @@ from dialeval.protocols.robustness.similarity import likeness
 class SystemStudy:
     """One system under all strategies."""
 
-    def __init__(self, measures: Measures, cases: Sequence[Case], ledger: Ledger):
-        self.measures, self.cases, self.ledger = measures, cases, ledger
-        self.answers, self.run = measures.answers, ledger.run
+    def __init__(self, measures: Measures, cases: Sequence[Case], collector: ResultCollector):
+        self.measures, self.cases, self.collector = measures, cases, collector
+        self.answers, self.run = measures.answers, collector.run
         self.name = self.answers.name
         self.groups = dialogues_of(measures.passages)
         self.normal = measures.quality(NORMAL)
@@ -46,7 +46,7 @@ class SystemStudy:
         for case in self.cases:
             self._note_case(case)
         if self.measures.unit is None:
-            self.ledger.remark(
+            self.collector.warn(
                 f"{self.name} says the same to everybody, or there is one dialogue only: its "
                 "movement is 1 - cosine, without a unit."
             )
@@ -68,11 +68,11 @@ class SystemStudy:
         found = effects(parts, groups, resamples=self.run.resamples, level=self.run.level,
                         seed=self.run.seed)  # fmt: skip
         unchanged = found.pop("unchanged")
-        self.ledger.effect("unchanged", self.name, case, unchanged)
+        self.collector.effect("unchanged", self.name, case, unchanged)
         for measure, effect in found.items():
-            self.ledger.judged(measure, self.name, case, effect, unchanged)
+            self.collector.judged(measure, self.name, case, effect, unchanged)
         if self.run.measure not in found:
-            self.ledger.remark(
+            self.collector.warn(
                 f"{self.run.measure} could not be measured for {self.name}, so it has no verdict "
                 "by it."
             )
@@ -112,7 +112,7 @@ class SystemStudy:
             known = np.isfinite(values) if values.ndim == 1 else values[:, -1] > 0
             if known.any():
                 value = values[known].mean() if values.ndim == 1 else bleu(values.sum(0))
-                self.ledger.value(name, self.name, case, value, int(known.sum()))
+                self.collector.value(name, self.name, case, value, int(known.sum()))
 
     def _note_likeness(self, case: Case) -> None:
         """Cosines of contexts and of replies, of all contexts as in the paper's Table 4."""
@@ -123,18 +123,18 @@ class SystemStudy:
             for what, values in near.items():
                 metric = f"{what}_similarity_{kind}"
                 name = getattr(embed, "name", "embedder")
-                self.ledger.value(metric, self.name, case, values.mean(), len(values), by=name)
+                self.collector.value(metric, self.name, case, values.mean(), len(values), by=name)
         counts = bleu_counts(after, before).sum(0)
         shared = {"reply_bleu": bleu(counts), "reply_chrf": sentence_chrf(after, before).mean()}
         for metric, value in shared.items():
-            self.ledger.value(metric, self.name, case, value, len(after))
+            self.collector.value(metric, self.name, case, value, len(after))
 
     def _floor(self) -> dict[str, Any]:
         """How far a sampling system moves by itself."""
         if self.floor is None:
             return {}
         found = self._effect(self.floor, self.groups)
-        self.ledger.effect("self_movement", self.name, None, found)
+        self.collector.effect("self_movement", self.name, None, found)
         return {"self_movement": {"value": found.value, "low": found.low, "high": found.high}}
 
     def _selectivity(self) -> dict[str, Any]:
@@ -153,7 +153,7 @@ class SystemStudy:
             return {}
         groups = [self.groups[row] for row in np.flatnonzero(known)]
         found = self._effect(gaps[known], groups)
-        self.ledger.effect("selectivity", self.name, None, found)
+        self.collector.effect("selectivity", self.name, None, found)
         return {"selectivity": {"value": found.value, "low": found.low, "high": found.high}}
 
     def _effect(self, values: np.ndarray, groups: Sequence[str]) -> Effect:

@@ -7,16 +7,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from dialeval.dialogues import BadInput, Passage, whole_file
+from dialeval.dialogues import BadInput, Passage, atomic_write
 from dialeval.dialogues.types import text_key
 from dialeval.metrics.results import plain
 from dialeval.protocols.robustness.settings import RobustnessRun
 
 RUN, RESULTS, RESPONSES, REPORT = "run.json", "results.json", "responses.jsonl", "report.html"
-_REMEDY = "Choose another --output-dir, or replace it with --overwrite."
+_HINT = "Choose another --output-dir, or replace it with --overwrite."
 
 
-def claim(
+def check_output_dir(
     folder: Path,
     passages: Sequence[Passage],
     systems: Sequence[Any],
@@ -38,7 +38,7 @@ def claim(
     names = [each.name for each in systems]
     doubled = [name for name in names if names.count(name) > 1]
     if doubled:
-        raise BadInput(f"two systems are called {doubled[0]!r}.", remedy="Name each once.")
+        raise BadInput(f"two systems are called {doubled[0]!r}.", hint="Name each once.")
     signatures = {each.name: getattr(each, "signature", repr(each)) for each in strategies
                   if hasattr(each, "passages")}  # fmt: skip
     signatures |= {each.name: repr(each) for each in strategies if each.name not in signatures}
@@ -51,7 +51,7 @@ def claim(
     }
     settings["run"] = _key(passages, signatures, run)
     _refuse(folder, settings, run.overwrite)
-    with whole_file(folder / RUN) as file:
+    with atomic_write(folder / RUN) as file:
         json.dump(plain(settings), file, ensure_ascii=False, indent=2)
         file.write("\n")
     return settings
@@ -68,7 +68,7 @@ def _key(passages: Sequence[Passage], strategies: Mapping[str, str], run: Robust
 def _refuse(folder: Path, settings: Mapping[str, Any], overwrite: bool) -> None:
     why = _differs(folder, settings)
     if why and not overwrite:
-        raise BadInput(f"another run wrote here: {why}.", folder, remedy=_REMEDY)
+        raise BadInput(f"another run wrote here: {why}.", folder, hint=_HINT)
     if why:
         for name in ("systems", "perturbed"):
             shutil.rmtree(folder / name, ignore_errors=True)
@@ -97,7 +97,7 @@ def _differs(folder: Path, settings: Mapping[str, Any]) -> str:
 def write_results(folder: Path, told: Mapping[str, Any]) -> dict[str, Any]:
     """Write `results.json`, whole or not at all; gives what stands in it."""
     found = plain(told)
-    with whole_file(folder / RESULTS) as file:
+    with atomic_write(folder / RESULTS) as file:
         json.dump(found, file, ensure_ascii=False, indent=2, allow_nan=False)
         file.write("\n")
     return found

@@ -1,0 +1,63 @@
+"""Files and folders that appear under their name only when they are complete."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+
+@contextmanager
+def atomic_write(path: Path | str, mode: str = "w") -> Iterator[IO[Any]]:
+    """Open a temporary file and move it to `path` when the block ends without an error.
+
+    Args:
+        path (`Path` or `str`):
+            Final name; missing parent folders are created.
+        mode (`str`, *optional*, defaults to `"w"`):
+            `"w"` for UTF-8 text, `"wb"` for bytes.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    text = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
+    try:
+        with partial.open(mode, **text) as file:  # type: ignore[call-overload]  # mode is a variable
+            yield file
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def atomic_write_text(path: Path | str, text: str) -> Path:
+    """Write a text file, all or nothing; returns its path."""
+    with atomic_write(path) as file:
+        file.write(text)
+    return Path(path)
+
+
+@contextmanager
+def atomic_dir(folder: Path) -> Iterator[Path]:
+    """Fill a temporary folder and put it in place of `folder` when the block ends.
+
+    The previous folder stays until the new one is complete.
+    """
+    partial, old = (folder.with_name(f".{folder.name}.{word}") for word in ("partial", "old"))
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    yield partial
+    if folder.exists():  # otherwise the old one is the only complete copy
+        shutil.rmtree(old, ignore_errors=True)
+        os.replace(folder, old)
+    os.replace(partial, folder)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def last_complete(folder: Path) -> Path | None:
+    """The last complete version of a folder written by [`atomic_dir`], if there is one.
+
+    A run killed between the two renames leaves only the previous folder.
+    """
+    candidates = (folder, folder.with_name(f".{folder.name}.old"))
+    return next((path for path in candidates if path.is_dir()), None)

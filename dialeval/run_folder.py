@@ -1,0 +1,142 @@
+"""The output folder of a run: which run wrote it, what it has cached, and its files."""
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from dialeval.dialogues.sources import BadInput
+from dialeval.files import atomic_write
+
+HINT = "Choose another --output-dir, or replace it with --overwrite."
+Compare = Callable[[Mapping[str, Any], Mapping[str, Any]], str]
+"""Takes the settings of the earlier and of the new run; returns why they do not fit, or `""`."""
+
+
+class RunFolder:
+    """One folder, one run: a second command continues the run or is refused.
+
+    Args:
+        path (`Path` or `str`):
+            The folder; it is created with the first file.
+        manifest (`str`, *optional*, defaults to `"run.json"`):
+            File that holds the settings of the run.
+        key (`str`, *optional*):
+            Key under which the manifest has the settings, where they are a part of it.
+    """
+
+    def __init__(self, path: Path | str, manifest: str = "run.json", key: str | None = None):
+        self.path, self.manifest, self.key = Path(path), self._inside(manifest), key
+
+    def previous(self) -> dict[str, Any] | None:
+        """Settings of the run that wrote here: `None` if there is none, `{}` if unreadable."""
+        path = self.path / self.manifest
+        if not path.is_file():
+            return None
+        try:
+            content = json.loads(path.read_text("utf-8"))
+            settings = content if self.key is None else content[self.key]
+        except (OSError, ValueError, KeyError, TypeError):
+            return {}
+        return settings if isinstance(settings, dict) else {}
+
+    def check(
+        self,
+        settings: Mapping[str, Any],
+        compare: Compare,
+        *,
+        overwrite: bool = False,
+        hint: str = HINT,
+    ) -> bool:
+        """Refuse a folder that holds another run.
+
+        Args:
+            settings (`Mapping`):
+                Settings of the new run.
+            compare (`Callable`):
+                Why the earlier run does not fit, or `""`.
+            overwrite (`bool`, *optional*, defaults to `False`):
+                Whether another run may be replaced; the caller removes its files.
+            hint (`str`, *optional*):
+                What to do, for the error message.
+
+        Returns:
+            `bool`: Whether another run is to be replaced.
+
+        Raises:
+            BadInput: Another run wrote here, and `overwrite` is off.
+        """
+        if self.path.exists() and not self.path.is_dir():
+            raise BadInput("expected a folder for the results, but this is a file.", self.path,
+                           hint="Choose another --output-dir.")  # fmt: skip
+        previous = self.previous()
+        reason = "" if previous is None else compare(previous, settings)
+        if reason and not overwrite:
+            raise BadInput(f"another run wrote here: {reason}.", self.path, hint=hint)
+        return bool(reason)
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Delete files and folders of an earlier run, where they exist."""
+        import shutil
+
+        for name in names:
+            path = self.path / self._inside(name)
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
+
+    def write_json(self, name: str, value: Any) -> Path:
+        """Write a JSON file, all or nothing; returns its path."""
+        path = self.path / self._inside(name)
+        with atomic_write(path) as file:
+            json.dump(value, file, ensure_ascii=False, indent=2, allow_nan=False)
+            file.write("\n")
+        return path
+
+    def read_json(self, name: str) -> Any:
+        """Read a JSON file of the folder."""
+        return json.loads((self.path / self._inside(name)).read_text("utf-8"))
+
+    def cached_json(self, key: str, make: Callable[[], Any]) -> Any:
+        """A value from the cache, computed and written when it is not there yet."""
+        path = self.cache(f"{key}.json")
+        if path.is_file():
+            return json.loads(path.read_text("utf-8"))
+        value = make()
+        with atomic_write(path) as file:
+            json.dump(value, file)
+        return value
+
+    def cache(self, name: str) -> Path:
+        """Path of a file in the cache of the run."""
+        return self.path / "cache" / self._inside(name)
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Keep a second process out of the folder; released when the process ends, however.
+
+        Raises:
+            BadInput: Another process is writing to the folder.
+        """
+        from filelock import FileLock, Timeout
+
+        self.path.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(self.path / ".lock", timeout=0)
+        try:
+            lock.acquire()
+        except Timeout:
+            hint = "Wait until it ends, or choose another --output-dir."
+            raise BadInput("another process is writing here.", self.path, hint=hint) from None
+        try:
+            yield
+        finally:
+            lock.release()
+
+    @staticmethod
+    def _inside(name: str) -> str:
+        if os.path.isabs(name) or ".." in Path(name).parts:
+            raise ValueError(f"Expected a name inside the run folder, but got {name!r}.")
+        return name
