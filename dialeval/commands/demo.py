@@ -64,8 +64,8 @@ def _answers(output_dir: Path, test: Any, seed: int) -> dict[str, Any]:
     from dialeval.commands.generate import model_responder, simple_responder
     from dialeval.dialogues import BadInput, ReadOptions, iterate, read
     from dialeval.dialogues.splits import sample_dialogues
-    from dialeval.protocols.generation import generate
     from dialeval.reports.generation import samples_table
+    from dialeval.responders.journal import generate
 
     human = sample_dialogues(test, CONTEXTS, seed)
     asked = list(iterate(human))

@@ -215,7 +215,7 @@ def _answered(
 ) -> tuple[str, Any, dict[str, Any]]:
     """The name of a responder, its answers (a run that was stopped goes on), and its training."""
     from dialeval.dialogues import ReadOptions, iterate, read
-    from dialeval.protocols.generation import generate, run_hash
+    from dialeval.responders.journal import generate, run_hash
 
     responder, asked = _responder(text, human, seed, decoding, tokens), list(iterate(human))
     # Answers to other contexts, or by other settings, have another name: nothing is replaced.

@@ -81,8 +81,8 @@ def generate(
     from accelerate import Accelerator
 
     from dialeval.dialogues import BadInput
-    from dialeval.protocols.generation import generate as run
     from dialeval.reports.generation import samples_table
+    from dialeval.responders.journal import generate as run
     from dialeval.responders.language import warnings
 
     if responder and responder not in SIMPLE:

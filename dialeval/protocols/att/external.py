@@ -7,8 +7,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from dialeval.dialogues import BadInput, Passage, read
-from dialeval.protocols.generation import generate
 from dialeval.responders import Responder
+from dialeval.responders.journal import generate
 
 _FORMS = "Give a model's name or folder, name=file of responses, or name=model@http://host:8000/v1."
 

@@ -12,10 +12,10 @@ import numpy as np
 
 from dialeval.dialogues import BadInput, Passage
 from dialeval.dialogues.types import text_key
-from dialeval.protocols.generation import generate
 from dialeval.protocols.robustness.cases import AGAIN, NORMAL, Case, file_name, stored_case
 from dialeval.responders import Responder, respond
 from dialeval.responders.decoding import Sampling, TemperatureMixture
+from dialeval.responders.journal import generate
 from dialeval.responders.language import GeneratorResponder
 from dialeval.responders.simple import RandomResponder
 

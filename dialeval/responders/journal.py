@@ -8,9 +8,9 @@ from typing import Any
 
 from dialeval._version import __version__
 from dialeval.dialogues import BadInput, Passage, Passages, iterate, to_passages, write_passages
-from dialeval.dialogues.storage import atomic_write
 from dialeval.dialogues.types import text_key
-from dialeval.responders import HYPOTHESIS, Responder
+from dialeval.files import atomic_write
+from dialeval.responders.base import HYPOTHESIS, Responder
 
 
 @dataclass(frozen=True)

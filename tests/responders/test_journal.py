@@ -10,8 +10,8 @@ from dataclasses import replace
 import pytest
 
 from dialeval.dialogues import BadInput, read, write_passages
-from dialeval.protocols.generation import generate
 from dialeval.responders import HYPOTHESIS, answer
+from dialeval.responders.journal import generate
 
 
 class Echo:
