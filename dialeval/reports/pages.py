@@ -1,4 +1,4 @@
-"""Pages of HTML from templates: every value escaped, the same bytes for the same values."""
+"""HTML pages from templates: every value is escaped, and the same values give the same bytes."""
 
 import json
 from collections.abc import Mapping
@@ -8,47 +8,63 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup
 
-from dialeval.reports.evaluation_rows import cleaned
+from dialeval.reports.format import clean_text
+from dialeval.reports.glossary import glossary_link, linked_entries
 
 
-def rendered(template: str, view: Mapping[str, Any]) -> str:
-    """A template of this room with its values in place."""
+def render(template: str, view: Mapping[str, Any]) -> str:
+    """A template of this package filled with values, such as `att/report.html.jinja`.
+
+    Values are escaped, and control characters in them are replaced.
+    """
     return _environment().get_template(template).render(view)
 
 
 @cache
 def _environment() -> Environment:
-    return Environment(
+    environment = Environment(
         loader=FunctionLoader(_source),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_without_control_characters,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals.update(glossary_link=glossary_link, linked_entries=linked_entries)
+    return environment
 
 
 def _source(name: str) -> str:
-    return files("dialeval.reports").joinpath(name).read_text(encoding="utf-8")
+    return files("dialeval.reports").joinpath(*name.split("/")).read_text(encoding="utf-8")
+
+
+def _without_control_characters(value: Any) -> Any:
+    return clean_text(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+# TODO(reports): remove once reports/att and reports/robustness use `render` and typed results.
+rendered = render
 
 
 def read_json_results(path: Path, of: str, hint: str) -> dict[str, Any]:
-    """What a run wrote about itself, or a `ValueError` that says what to do."""
+    """The content of a results file, or a `ValueError` that says what to do."""
     if not path.is_file():
-        raise ValueError(f"{path}: expected the results of {of}, found no file. {hint}")
+        raise ValueError(f"{path}: expected the results of {of}, but there is no such file. {hint}")
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise ValueError(f"{path}: expected JSON, found {error}. {hint}") from error
-    if not isinstance(told, dict):
-        raise ValueError(f"{path}: expected an object with `results`, found a list. {hint}")
-    return told
+        raise ValueError(f"{path}: expected JSON, but {error}. {hint}") from error
+    if not isinstance(content, dict):
+        raise ValueError(f"{path}: expected an object with `results`, but got a list. {hint}")
+    return content
 
 
 def clean(value: Any) -> Any:
-    """The same, with no control character in any text."""
+    """The same value with no control character in any text."""
     if isinstance(value, Mapping):
-        return {cleaned(key): clean(each) for key, each in value.items()}
+        return {clean_text(key): clean(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [clean(each) for each in value]
-    return cleaned(value) if isinstance(value, str) else value
+        return [clean(item) for item in value]
+    return clean_text(value) if isinstance(value, str) else value

@@ -1,0 +1,201 @@
+"""The terms that reports use, each in two sentences: what it is, its range and its direction.
+
+A page links its column headers to these entries and prints those that it links to;
+`docs/glossary.md` is generated from them.
+"""
+
+import re
+from typing import NamedTuple
+
+
+class GlossaryEntry(NamedTuple):
+    """A term as it is printed, and its definition."""
+
+    title: str
+    text: str
+
+
+GLOSSARY = {
+    "adversuc": GlossaryEntry(
+        "AdverSuc (adversarial success)",
+        "The share of held-out responses, human and machine, that the evaluator classifies "
+        "wrongly: 1 minus its accuracy (Li et al., 2017, sec. 4.1). From 0 (every response is "
+        "recognised) to about .5 (a random guess); higher means that the system is harder to "
+        "distinguish from human.",
+    ),
+    "accuracy": GlossaryEntry(
+        "Accuracy",
+        "The share of held-out responses that the evaluator classifies correctly as human or "
+        "machine. From about .5 (a random guess) to 1; lower means that the system is harder to "
+        "distinguish.",
+    ),
+    "ere": GlossaryEntry(
+        "ERE (evaluator reliability error)",
+        "The mean absolute deviation of AdverSuc from its known value in four scenarios: human "
+        "against human and machine against machine (.5), human against random and against next "
+        "turns (0) (Li et al., 2017, sec. 4.2). 0 is a perfect evaluator, .25 a random guess; "
+        "lower is better.",
+    ),
+    "ere-transfer": GlossaryEntry(
+        "ERE by transfer",
+        "The same deviation for an evaluator that is applied as it is, instead of being retrained "
+        "for each scenario. It is another quantity: not comparable with ERE; lower is better.",
+    ),
+    "noise-floor": GlossaryEntry(
+        "Noise floor",
+        "The ERE that a perfect evaluator would get by chance on as many responses. From 0 "
+        "upwards; an ERE close to it cannot be distinguished from a perfect one.",
+    ),
+    "human-vs-random": GlossaryEntry(
+        "Human-vs-random (HvR)",
+        "The accuracy with which the evaluator distinguishes human responses to their context "
+        "from human responses drawn at random: the control that it reads the context. From about "
+        ".5 (it does not) to 1; higher is better.",
+    ),
+    "machine-vs-random": GlossaryEntry(
+        "Machine-vs-random",
+        "The accuracy with which the same kind of evaluator distinguishes the system's responses "
+        "from random human ones (Li et al., 2017, sec. 4.3). From about .5 to 1; low together "
+        "with a high AdverSuc means that the responses look human but ignore the context.",
+    ),
+    "context-gain": GlossaryEntry(
+        "Gain from reading the context",
+        "Machine-vs-random with the context minus machine-vs-random from the response alone. From "
+        "about −.5 to .5; above 0, the responses depend on their context.",
+    ),
+    "response-only": GlossaryEntry(
+        "Response only",
+        "The accuracy when the evaluator sees the response without its context. From about .5 to "
+        "1; when it equals the accuracy with context, only the style of the responses was used.",
+    ),
+    "shuffled-context": GlossaryEntry(
+        "Shuffled context",
+        "The accuracy when each response is shown with the context of another one. From about .5 "
+        "to 1; the further below the accuracy with the right context, the more the evaluator uses "
+        "the context.",
+    ),
+    "length-matched": GlossaryEntry(
+        "Length-matched",
+        "The result among responses of similar length, so that length alone cannot explain it. "
+        "Same range and direction as the quantity itself.",
+    ),
+    "saturation": GlossaryEntry(
+        "Saturation",
+        "Whether more training data would still improve the evaluator: it would if AdverSuc with "
+        "half of the training data lies above the interval with all of it. Then AdverSuc is "
+        "marked ≤: the system gets at most this much, and more training data would lower it.",
+    ),
+    "clustered-interval": GlossaryEntry(
+        "Clustered interval",
+        "A 95 % bootstrap interval that draws whole dialogues, because responses from one "
+        "dialogue are not independent. It covers the choice of dialogues but not of training "
+        "seeds; narrower is more precise.",
+    ),
+    "seed-spread": GlossaryEntry(
+        "Seed spread",
+        "The range of AdverSuc over evaluators trained with different seeds, which the interval "
+        "does not include. From 0 upwards; lower is more stable.",
+    ),
+    "p-value": GlossaryEntry(
+        "p-value",
+        "The probability of an accuracy at least this high if human and machine responses did not "
+        "differ. From 0 to 1; below .05 the system counts as distinguishable.",
+    ),
+    "auroc": GlossaryEntry(
+        "AUROC",
+        "The probability that a human response scores higher than a machine response, ties "
+        "counting one half; it needs no threshold. .5 is a random guess and 1 a perfect ranking; "
+        "lower means that the system is harder to distinguish.",
+    ),
+    "pairwise-accuracy": GlossaryEntry(
+        "Pairwise accuracy",
+        "The share of contexts for which the human response scores higher than the machine "
+        "response to the same context. From 0 to 1 with .5 for a random guess; not comparable "
+        "with accuracy on single responses.",
+    ),
+    "false-positive-rate": GlossaryEntry(
+        "False positive rate",
+        "The share of human responses that the evaluator classifies as machine. From 0 to 1; "
+        "lower is a better evaluator.",
+    ),
+    "false-negative-rate": GlossaryEntry(
+        "False negative rate",
+        "The share of machine responses that the evaluator classifies as human. From 0 to 1; "
+        "higher means that the system is harder to distinguish.",
+    ),
+    "true-positive-rate": GlossaryEntry(
+        "True positive rate at a false positive rate",
+        "The share of machine responses detected by the threshold that misclassifies at most 5 % "
+        "(or 1 %) of human ones. From 0 to 1; higher is a better evaluator.",
+    ),
+    "minimum-detectable-accuracy": GlossaryEntry(
+        "Minimum detectable accuracy",
+        "The lowest accuracy that this run would find significant with a probability of 80 %. "
+        "From .5 to 1; lower means that smaller differences can be detected.",
+    ),
+    "n": GlossaryEntry(
+        "n",
+        "The number of responses, human and machine, behind a number. More responses give a "
+        "narrower interval.",
+    ),
+    "diversity": GlossaryEntry(
+        "Diversity of responses",
+        "Distinct-1 and distinct-2 are the shares of different words and word pairs, unique and "
+        "most frequent those of different responses and of the most common one. From 0 to 1; "
+        "compare with the human row.",
+    ),
+    "worst-attacker": GlossaryEntry(
+        "Worst attacker",
+        "The attacker on which a defender has its lowest pairwise accuracy. From 0 to 1; higher "
+        "is a more robust defender.",
+    ),
+    "effect": GlossaryEntry(
+        "Effect of a perturbation",
+        "How much a system's responses change when its context is perturbed, over contexts that "
+        "were edited. 0 is the same response, 1 a change as large as between responses to "
+        "different contexts.",
+    ),
+    "margin": GlossaryEntry(
+        "Margin",
+        "The largest effect that still counts as no change. From 0 to 1; a system is stable only "
+        "if the whole interval lies within it.",
+    ),
+    "coverage": GlossaryEntry(
+        "Coverage",
+        "The share of contexts in which a perturbation found something to edit. From 0 to 1; "
+        "results cover only these contexts.",
+    ),
+    "over-sensitivity": GlossaryEntry(
+        "Over-sensitivity",
+        "The share of decisions that change although the perturbation keeps the meaning. From 0 "
+        "to 1; lower is better.",
+    ),
+    "over-stability": GlossaryEntry(
+        "Over-stability",
+        "The share of decisions that stay the same although the perturbation changes the meaning. "
+        "From 0 to 1; lower is better.",
+    ),
+}  # fmt: skip
+
+
+def glossary_link(term: str) -> str:
+    """The link to an entry within a page.
+
+    Example:
+        >>> glossary_link("adversuc")
+        '#glossary-adversuc'
+    """
+    if term not in GLOSSARY:
+        raise ValueError(f"Unknown term {term!r}. Choose from {', '.join(GLOSSARY)}.")
+    return f"#glossary-{term}"
+
+
+def linked_entries(page: str) -> list[tuple[str, GlossaryEntry]]:
+    """The entries that a page links to, in the order of the glossary.
+
+    Example:
+        >>> [term for term, _ in linked_entries('<a href="#glossary-ere">ERE</a>')]
+        ['ere']
+    """
+    terms = set(re.findall(r'href="#glossary-([a-z0-9-]+)"', page))
+    return [(term, entry) for term, entry in GLOSSARY.items() if term in terms]
