@@ -8,6 +8,8 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
+from dialeval.errors import BadInput
+
 logger = logging.getLogger(__name__)
 
 
@@ -159,10 +161,8 @@ def import_object(target: str, source: str = "") -> Any:
     return value
 
 
-def unknown_name(kind: str, name: str, choices: Iterable[str]) -> Exception:
+def unknown_name(kind: str, name: str, choices: Iterable[str]) -> BadInput:
     """The error for a name that is not registered: close matches first, then all choices."""
-    from dialeval.dialogues.sources import BadInput
-
     names = sorted(choices)
     close = get_close_matches(name, names, 1)
     guess = f"Did you mean {close[0]!r}? " if close else ""
@@ -170,9 +170,7 @@ def unknown_name(kind: str, name: str, choices: Iterable[str]) -> Exception:
     return BadInput(f"unknown {kind} {name!r}.", hint=hint)
 
 
-def _import_failure(target: str, source: str, error: Exception) -> Exception:
-    from dialeval.dialogues.sources import BadInput
-
+def _import_failure(target: str, source: str, error: Exception) -> BadInput:
     origin = f" (registered by {source})" if source else ""
     return BadInput(
         f"could not import {target}{origin}: {type(error).__name__}: {error}",

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from dialeval.dialogues.sources import BadInput
+from dialeval.errors import BadInput
 from dialeval.files import atomic_write
 
 HINT = "Choose another --output-dir, or replace it with --overwrite."

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from dialeval.errors import BadInput
+
 _BOMS = {
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
@@ -22,40 +24,17 @@ _BOMS = {
 _SEPARATORS = re.compile(r"[,\s]*")
 
 
-class BadInput(ValueError):
-    """Input that cannot be used: says where, what was expected, and what to do.
-
-    Args:
-        message (`str`):
-            What was expected and what was found, as a sentence.
-        path (`Path` or `str`, *optional*):
-            The file.
-        line (`int`, *optional*):
-            Line in the file, from 1.
-        remedy (`str`, *optional*):
-            What to do about it, as a sentence.
-    """
-
-    def __init__(self, message: str, path="", line: int | None = None, remedy: str = ""):
-        self.message, self.path, self.line, self.remedy = message, str(path), line, remedy
-        place = f"{path}:{line}: " if line else f"{path}: " if str(path) else ""
-        super().__init__(" ".join(filter(None, (place + message, remedy))))
-
-    def __reduce__(self):
-        return type(self), (self.message, self.path, self.line, self.remedy)
-
-
 @dataclass
 class Source:
     """One input file, and what to do with its bad records.
 
     Args:
         skip_bad (`bool`, *optional*, defaults to `False`):
-            Collect errors in `problems` and go on, instead of raising the first.
+            Collect errors in `problems` and continue, instead of raising the first.
         columns (`dict[str, str]`, *optional*):
             Names of our columns to their names in a table.
         turn_separator (`str`, *optional*):
-            What stands between the turns of a context in one cell of a table.
+            What separates the turns of a context in one cell of a table.
         span (`tuple[int, int]`, *optional*):
             Bytes of the file to read, for readers that share a file; both ends at line starts.
         first_line (`int`, *optional*, defaults to 1):
@@ -69,14 +48,14 @@ class Source:
     span: tuple[int, int] | None = None
     first_line: int = 1
     problems: list[BadInput] = field(default_factory=list)
-    place: dict[str, Any] = field(default_factory=dict)  # file and line of the current record
+    location: dict[str, Any] = field(default_factory=dict)  # file and line of the current record
 
     def __post_init__(self):
         self.path = Path(self.path)
 
     def inside(self, path: Path) -> "Source":
         """A file of a folder, with the same treatment of bad records."""
-        shared = {"problems": self.problems, "place": self.place}
+        shared = {"problems": self.problems, "location": self.location}
         return Source(path, self.skip_bad, self.columns, self.turn_separator, **shared)
 
     def open(self) -> BinaryIO:
@@ -129,7 +108,7 @@ class Source:
                 self.path,
                 number,
                 f"Convert the file (iconv -f latin1 -t utf-8 {self.path.name} > utf8.txt), "
-                "or leave such lines out with --skip-bad.",
+                "or skip such lines with --skip-bad.",
             ) from None
 
     def filled_lines(self) -> Iterator[tuple[int, str]]:
@@ -155,7 +134,7 @@ class Source:
 
     def _array_items(self, text: str) -> Iterator[tuple[int, Any]]:
         """The items of a JSON array, each with the number of the line it starts on."""
-        self._parse(text, None)  # says where the array is broken, if it is
+        self._parse(text, None)  # raises where the array is broken
         decoder, at, line = json.JSONDecoder(), text.index("[") + 1, 1
         counted = 0
         while True:
@@ -177,24 +156,24 @@ class Source:
             problem, line = f"{error.msg.lower()} at column {error.colno}", error.lineno
         except (ValueError, RecursionError) as error:  # a huge number, or too deep a nesting
             problem, line = str(error), None
-        remedy = "Mend the line, or leave such lines out with --skip-bad."
-        raise BadInput(f"expected JSON, but {problem}.", self.path, number or line, remedy)
+        hint = "Fix the line, or skip such lines with --skip-bad."
+        raise BadInput(f"expected JSON, but {problem}.", self.path, number or line, hint)
 
     @contextmanager
     def record(self, line: int | None = None):
-        """Give an error inside its place; when bad records are skipped, remember it and go on."""
-        self.place.update(path=self.path, line=line)
+        """Add file and line to an error raised inside; collect it when bad records are skipped."""
+        self.location.update(path=self.path, line=line)
         try:
             yield
         except BadInput as error:
             self.report(error)
 
     def report(self, error: BadInput) -> None:
-        """Raise an error at the current record, or remember it when bad records are skipped."""
+        """Raise an error at the current record, or collect it when bad records are skipped."""
         if not error.path:
-            remedy = error.remedy or "Mend it, or leave such records out with --skip-bad."
-            path, line = self.place.get("path", self.path), self.place.get("line")
-            error = BadInput(error.message, path, line, remedy)
+            hint = error.hint or "Fix it, or skip such records with --skip-bad."
+            path, line = self.location.get("path", self.path), self.location.get("line")
+            error = BadInput(error.message, path, line, hint)
         if not self.skip_bad:
             raise error from None
         self.problems.append(error)

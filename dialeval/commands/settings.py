@@ -1,0 +1,156 @@
+"""Command-line options from the fields of settings dataclasses: defaults and help stand once."""
+
+import inspect
+import types
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, Field, fields
+from functools import wraps
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import typer
+
+UNDERSCORES = {"token_normalize_func": lambda name: name.replace("_", "-")}
+"""Context settings of a command that also takes `--max_pairs` for `--max-pairs`."""
+
+
+def with_settings(
+    recipe: str = "", **schemas: type
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command an option for every field of some dataclasses.
+
+    The decorated command takes an instance of each dataclass under the given keyword. A field's
+    metadata holds `help`, and optionally `choices` and `flags` (a tuple such as
+    `("--output-dir", "-o")`); a field with `hidden: True` gets no option.
+
+    A command with a parameter `config` reads that YAML file (or the name of a config shipped with
+    dialeval) first: default < file < command line.
+
+    Args:
+        recipe (`str`, *optional*):
+            Whose configs `--config NAME` refers to, such as `"discriminator"`.
+        schemas (`type`):
+            Dataclasses by the name of the command's parameter.
+
+    Returns:
+        `Callable`: A decorator.
+
+    Example:
+        >>> from dataclasses import dataclass, field
+        >>> @dataclass
+        ... class Settings:
+        ...     folds: int = field(default=5, metadata={"help": "Folds of cross-fitting."})
+        >>> @with_settings(settings=Settings)
+        ... def command(settings: Settings) -> int:
+        ...     return settings.folds
+        >>> command(folds=3)
+        3
+    """
+    options = {name: _options(schema) for name, schema in schemas.items()}
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        own = inspect.signature(command, eval_str=True).parameters
+        kept = [item for name, item in own.items() if name not in schemas]
+        names = {item.name for item in kept}
+        generated = [item for group in options.values() for item in group]
+        shown = [*kept, *(item for item in generated if item.name not in names)]
+
+        @wraps(command)
+        def run(settings_context: typer.Context | None = None, **values: Any) -> Any:
+            file = _from_file(values.get("config"), recipe, schemas)
+            given = _given(settings_context, values, file)
+            instances = {
+                name: schema(**_values(options[name], given)) for name, schema in schemas.items()
+            }
+            return command(**instances, **{name: values[name] for name in values if name in names})
+
+        _set_signature(run, shown)
+        return run
+
+    return decorate
+
+
+def _set_signature(run: Callable[..., Any], parameters: Sequence[inspect.Parameter]) -> None:
+    """Let typer see these parameters, required ones first, and the context."""
+    context = inspect.Parameter(
+        "settings_context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context
+    )
+    ordered = sorted(parameters, key=lambda item: item.default is not inspect.Parameter.empty)
+    keywords = [item.replace(kind=inspect.Parameter.KEYWORD_ONLY) for item in ordered]
+    run.__signature__ = inspect.Signature([context, *keywords])  # type: ignore[attr-defined]  # typer reads it
+    run.__annotations__ = {item.name: item.annotation for item in (context, *keywords)}
+
+
+def _given(
+    context: typer.Context | None, values: Mapping[str, Any], file: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Values of the command line, where the user wrote them, and of the file elsewhere."""
+    given = dict(values)
+    for name, value in file.items():
+        source = context.get_parameter_source(name) if context else None
+        if name not in values or (source is not None and source.name != "COMMANDLINE"):
+            given[name] = value
+    return given
+
+
+def _values(options: Sequence[inspect.Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of one dataclass."""
+    return {
+        option.name: _for_field(option, given[option.name])
+        for option in options
+        if option.name in given
+    }
+
+
+def _for_field(option: inspect.Parameter, value: Any) -> Any:
+    """Typer gives lists and leaves out empty ones; the field may want a tuple or a default."""
+    if isinstance(value, list) and not value and isinstance(option.default, list | tuple):
+        return option.default
+    return tuple(value) if isinstance(option.default, tuple) and value is not None else value
+
+
+def _from_file(config: str | None, recipe: str, schemas: Mapping[str, type]) -> dict[str, Any]:
+    if not config:
+        return {}
+    from dialeval.config import read_config
+
+    return read_config(config, recipe, *schemas.values())
+
+
+def _options(schema: type) -> list[inspect.Parameter]:
+    hints = get_type_hints(schema)
+    return [
+        _option(item, hints[item.name])
+        for item in fields(schema)
+        if item.init and not item.metadata.get("hidden")
+    ]
+
+
+def _option(item: Field[Any], hint: Any) -> inspect.Parameter:
+    """One keyword parameter as typer reads it."""
+    metadata = item.metadata
+    flags = metadata.get("flags", ())
+    extra = {"help": metadata.get("help", "")}
+    if item.default is not MISSING:
+        default = item.default
+    elif item.default_factory is not MISSING:
+        default = item.default_factory()
+    else:
+        default = inspect.Parameter.empty
+    choices = metadata.get("choices")
+    accepted: Any = Literal[tuple(choices)] if choices else _plain_type(hint)
+    annotation: Any = Annotated[accepted, typer.Option(*flags, **extra)]
+    return inspect.Parameter(
+        item.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
+    )
+
+
+def _plain_type(hint: Any) -> Any:
+    """The type that typer understands: `tuple[float, ...]` is an option that may be repeated."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        parts = [item for item in arguments if item is not type(None)]
+        inner = _plain_type(str if len(parts) > 1 else parts[0])
+        return inner | None if type(None) in arguments else inner
+    if origin is tuple and arguments[-1] is Ellipsis:
+        return list[arguments[0]]  # type: ignore[valid-type]
+    return hint

@@ -1,0 +1,1 @@
+"""Settings of the recipes as YAML files; installed as `dialeval.configs`."""
