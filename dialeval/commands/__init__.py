@@ -1,4 +1,4 @@
-"""Room 12. The `dialeval` command line: a file a command, heavy imports inside the commands."""
+"""The `dialeval` command line: one file per command, heavy imports inside the commands."""
 
 import sys
 
@@ -14,6 +14,7 @@ from dialeval.commands import (
     ere,
     evaluate,
     generate,
+    list,
     panel,
     perturb,
     pull,
@@ -30,7 +31,8 @@ from dialeval.commands import (
 )
 
 app = typer.Typer(
-    help="Can a judge tell a dialogue system's replies from a human's, and can it be trusted?",
+    help="Can a dialogue system's replies be distinguished from a human's, and can that answer be "
+    "trusted?",
     no_args_is_help=True,
     pretty_exceptions_show_locals=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -51,6 +53,7 @@ app.command("transfer")(transfer.transfer)
 app.command("panel")(panel.panel)
 app.command("perturb")(perturb.perturb)
 app.command("robustness")(robustness.robustness)
+app.command("list")(list.list_)
 app.command("register")(register.register)
 app.command("selfchat")(selfchat.selfchat)
 app.command("push")(push.push)
