@@ -97,10 +97,10 @@ def _our_ways() -> dict[str, Way]:
     def way(name: str) -> Way:
         strategy = perturbation(name)
 
-        def apply(texts: list[str]) -> object:
+        def run(texts: list[str]) -> object:
             return strategy.apply(texts, seeds_of(0, name, turns[: len(texts)]))
 
-        return edited
+        return run
 
     return {kind: way(name) for kind, name in OURS.items()}
 

@@ -1,4 +1,4 @@
-"""Antonym: the first verb, adjective or adverb that has an antonym becomes it."""
+"""Antonym: replaces the first verb, adjective or adverb that has an antonym by it."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +11,7 @@ from dialeval.perturbations.base import Edit, Perturbation
 from dialeval.perturbations.clauses import Line
 from dialeval.perturbations.inflection import article, base_form, inflect, is_verb, with_case_of
 from dialeval.perturbations.lexicon import antonyms, everyday_words
-from dialeval.perturbations.tagging import tagged_sentences
+from dialeval.perturbations.tagging import tag_sentences
 from dialeval.perturbations.word_classes import BE, DO, HAVE, split_contraction
 
 _PART_OF = {"VB": "verb", "JJ": "adj", "RB": "adv", "NN": "noun"}
@@ -55,7 +55,7 @@ _UNFIT = {
     "uncool": {"weather", "water", "air", "breeze", "wind", "place", "day", "night", "drink"},
     "unafraid": _PRONOUNS, "unsure": _PRONOUNS,
 }  # fmt: skip
-# Set phrases, whose words have no antonyms; `sure` has one only behind a form of be.
+# Set phrases, whose words are not replaced; `sure` is replaced only after a form of be.
 _FORMULAS = re.compile(
     r"(?<!\S)(?:good (?:morning|afternoon|evening|night|day|bye|luck|heavens|god|grief|lord)"
     r"|happy (?:birthday|new year|christmas|holidays|anniversary)|all right|as (?:\w+ ){1,4}as"
@@ -86,15 +86,15 @@ class Antonym(Perturbation):
     Args:
         lexicon (`str`, *optional*):
             A file with two words a line, a folder of WordNet's database files, or `wordnet` for
-            NLTK's corpus; by default our own everyday antonyms.
+            NLTK's corpus; by default the built-in table of everyday antonyms.
         prefer_everyday (`bool`, *optional*, defaults to `True`):
-            Among several antonyms draw only from those that are everyday words, if there are any.
+            Among several antonyms, draw only from the everyday words, if there are any.
         any_part (`bool`, *optional*, defaults to `False`):
-            Nouns too, as the released code does.
+            Replace nouns too, as the released code does.
         restore_inflection (`bool`, *optional*, defaults to `True`):
-            Give the antonym the form of the word it replaces, and mend `a` and `an` before it.
+            Inflect the antonym like the word it replaces, and fix `a` and `an` before it.
         tagger (`str`, *optional*, defaults to `"auto"`):
-            Who tells the parts of speech: `spacy`, `light`, or the first that is installed.
+            What tags the words: `spacy`, `light`, or `auto` (spaCy if it is installed).
 
     Example:
         >>> Antonym()("He hired an honest man.")
@@ -116,25 +116,26 @@ class Antonym(Perturbation):
         return self._first(text, rng.choice)
 
     def edits_of(self, texts: Sequence[str], seeds: Sequence[int]) -> list[Sequence[Edit]]:
-        return [self._first(*each) for each in zip(texts, map(_drawing, seeds), strict=True)]
+        choices = map(_seeded_choice, seeds)
+        return [self._first(text, choice) for text, choice in zip(texts, choices, strict=True)]
 
     def _first(self, text: str, choice: Callable[[Sequence[Choice]], Choice]) -> list[Edit]:
-        for words in tagged_sentences(text, self.tagger, self._may_have):
+        for words in tag_sentences(text, self.tagger, self._may_have):
             line = Line(text, words)
-            for at in self._places(line):
+            for at in self._candidates(line):
                 choices = self._choices(line, at)
                 if choices:
                     return [self._replace(line, at, *choice(choices))]
         return []
 
-    def _places(self, line: Line) -> Iterator[int]:
-        """Words that may be replaced."""
-        places = [at for at, word in enumerate(line.words) if self._may_have(word.form)]
+    def _candidates(self, line: Line) -> Iterator[int]:
+        """Indices of words that may be replaced."""
+        indices = [at for at, word in enumerate(line.words) if self._may_have(word.form)]
         if self.any_part:
-            yield from places
+            yield from indices
             return
-        fitting = [at for at in places if line[at].tag[:2] in ("VB", "JJ", "RB")]
-        skipped = line.places_of(_FORMULAS) if fitting else ()
+        fitting = [at for at in indices if line[at].tag[:2] in ("VB", "JJ", "RB")]
+        skipped = line.indices_of(_FORMULAS) if fitting else ()
         yield from (at for at in fitting if at not in skipped and _can_change(line, at))
 
     def _may_have(self, form: str) -> bool:
@@ -145,18 +146,20 @@ class Antonym(Perturbation):
         word, part = line[at], _PART_OF.get(line[at].tag[:2], "any")
         base = base_form(word.form, part) if part != "any" else word.form
         if part == "verb" and not self.any_part and line[at + 1].form in _PARTICLES:
-            phrasal, then = self._listed(f"{base} {line[at + 1].form}", part), line[at + 2].form
+            phrasal = self._antonyms_of(f"{base} {line[at + 1].form}", part)
+            then = line[at + 2].form
             return [(antonym, 2) for antonym in phrasal if then not in _UNFIT.get(antonym, ())]
-        found = dict.fromkeys((*self._listed(base, part), *self._listed(word.form, part)))
-        found = [antonym for antonym in found if antonym not in (base, word.form)]
+        forms = (base, word.form)
+        listed = dict.fromkeys(new for form in forms for new in self._antonyms_of(form, part))
+        candidates = [antonym for antonym in listed if antonym not in forms]
         if not self.any_part:
             following = split_contraction(line[at + 1].form)[0]
-            found = [antonym for antonym in found if following not in _UNFIT.get(antonym, ())]
-        everyday = [antonym for antonym in found if antonym in everyday_words()]
-        chosen = everyday if everyday and self.prefer_everyday else found
-        return [(antonym, 1) for antonym in chosen]
+            candidates = [new for new in candidates if following not in _UNFIT.get(new, ())]
+        everyday = [antonym for antonym in candidates if antonym in everyday_words()]
+        preferred = everyday if everyday and self.prefer_everyday else candidates
+        return [(antonym, 1) for antonym in preferred]
 
-    def _listed(self, word: str, part: str) -> tuple[str, ...]:
+    def _antonyms_of(self, word: str, part: str) -> tuple[str, ...]:
         parts = antonyms(self.lexicon).get(word, {})
         if self.any_part:
             return tuple(antonym for listed in parts.values() for antonym in listed)
@@ -176,9 +179,9 @@ class Antonym(Perturbation):
         return line.span(at, at + width - 1, new)
 
 
-def _drawing(seed: int) -> Callable[[Sequence[Choice]], Choice]:
-    """`choice` of a generator with this seed, made only when there is something to draw."""
-    return lambda many: many[0] if len(many) == 1 else Random(seed).choice(many)
+def _seeded_choice(seed: int) -> Callable[[Sequence[Choice]], Choice]:
+    """`Random(seed).choice`; the generator is made only if there are two or more options."""
+    return lambda options: options[0] if len(options) == 1 else Random(seed).choice(options)
 
 
 @lru_cache(maxsize=65536)

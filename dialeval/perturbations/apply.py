@@ -1,4 +1,4 @@
-"""A strategy on passages: every context edited, no response touched, every edit on record."""
+"""Applies a strategy to passages: edits the contexts, keeps the responses, logs every edit."""
 
 import json
 import logging
@@ -14,14 +14,14 @@ from dialeval.dialogues.sources import BadInput
 from dialeval.dialogues.storage import Passages
 from dialeval.dialogues.types import Passage, text_key
 from dialeval.perturbations.base import Edit, Perturbation
-from dialeval.perturbations.registry import speaks
+from dialeval.perturbations.registry import supports_language
 
 logger = logging.getLogger(__name__)
 
 PERTURBATION = "perturbation"
-"""Key in `Passage.extra` under which the strategy and its edits stand."""
+"""Key of the strategy and its edits in `Passage.extra`."""
 
-_COUNT = "_edits"  # a column for the time of the work; -1 for another language
+_COUNT = "_edits"  # a temporary column; -1 for an unsupported language
 _numbers = count()
 
 Turns = Literal["all", "last"] | Sequence[int]
@@ -29,19 +29,21 @@ Turns = Literal["all", "last"] | Sequence[int]
 
 @dataclass(frozen=True)
 class Perturbed:
-    """Passages after a strategy, and how many of them it could edit.
+    """Perturbed passages, and how many of them the strategy edited.
 
     Args:
+        passages (`Passages`):
+            The perturbed passages.
         strategy (`str`):
             The strategy's signature.
         edited (`int`):
             Passages with at least one edit.
         untouched (`int`):
-            Passages in which the strategy found nothing to edit.
+            Passages in which there was nothing to edit.
         foreign (`int`):
-            Passages that were passed through because they are in another language.
+            Passages in an unsupported language, passed through unedited.
         edits (`int`):
-            Edits in all.
+            Total number of edits.
     """
 
     passages: Passages
@@ -66,34 +68,46 @@ def perturb(
     num_proc: int | None = None,
     unsupported: Literal["refuse", "pass"] = "refuse",
 ) -> Perturbed:
-    """Edit the contexts of passages; ids and responses stay as they are.
+    """Edit the contexts of passages; ids and responses do not change.
 
-    What is drawn for a turn depends on the seed, the strategy's name, the passage's id and the
-    turn's number alone: not on the order of passages, nor on batches or processes.
+    The random numbers of a turn depend only on the seed, the strategy's name, the passage's id and
+    the turn's number: not on the order of passages, nor on batches or processes.
 
     Args:
+        passages (`Passages`):
+            Passages whose contexts are edited.
+        strategy (`Perturbation`):
+            The strategy, as [`perturbation`] gives it.
+        seed (`int`, *optional*, defaults to 0):
+            Seed of the random numbers.
         turns (`str` or `Sequence[int]`, *optional*, defaults to `"all"`):
             Which turns of a context are edited: `"all"`, `"last"`, or numbers from 0, negative
-            ones from the end. A context without such a turn is left alone.
+            ones from the end. A context without such a turn is not edited.
+        num_proc (`int`, *optional*):
+            Number of processes; one by default.
         unsupported (`str`, *optional*, defaults to `"refuse"`):
-            `"pass"` lets passages in a language that the strategy does not know through unedited
-            and counts them. A passage without a language counts as English.
+            What to do with passages in a language that the strategy does not support: `"refuse"`
+            raises an error, `"pass"` leaves them unedited and counts them. A passage without a
+            language counts as English.
+
+    Returns:
+        [`Perturbed`]: The perturbed passages with counts of what was edited.
     """
     _check(turns, unsupported)
     if unsupported == "refuse":
         _refuse_languages(passages, strategy)
-    work = _Work(strategy, seed, turns if isinstance(turns, str) else tuple(turns))
+    editor = _BatchEditor(strategy, seed, turns if isinstance(turns, str) else tuple(turns))
     key = text_key([repr(strategy), str(seed), str(turns), passages._fingerprint])
     done = passages.map(
-        work,
+        editor,
         batched=True,
         num_proc=num_proc if num_proc and num_proc > 1 else None,
         load_from_cache_file=False,
-        new_fingerprint=f"{key}{next(_numbers):x}",  # hashing a strategy could mean a whole model
+        new_fingerprint=f"{key}{next(_numbers):x}",  # hashing a strategy could hash a whole model
         desc=strategy.name,
     )
     counts = np.array(done[_COUNT] if len(done) else [], dtype=np.int64)
-    found = Perturbed(
+    result = Perturbed(
         done.remove_columns(_COUNT) if _COUNT in done.column_names else done,
         repr(strategy),
         edited=int((counts > 0).sum()),
@@ -101,23 +115,30 @@ def perturb(
         foreign=int((counts < 0).sum()),
         edits=int(counts.clip(min=0).sum()),
     )
-    if not found.edited:
-        logger.warning("%s had nothing to edit: its coverage is 0.", found.strategy)
-    return found
+    if not result.edited:
+        logger.warning("%s edited nothing: its coverage is 0.", result.strategy)
+    return result
 
 
 def edit_log(passage: Passage) -> list[list[Edit]]:
-    """The edits of a perturbed passage, a list for each turn of its context."""
-    found = passage.extra.get(PERTURBATION, {})
-    return [[Edit(*each) for each in turn] for turn in found.get("edits", ())]
+    """The edits of a perturbed passage, one list per turn of its context."""
+    record = passage.extra.get(PERTURBATION, {})
+    return [[Edit(*edit) for edit in turn] for turn in record.get("edits", ())]
 
 
 def seeds_of(seed: int, name: str, turns: Iterable[tuple[str, int]]) -> list[int]:
-    """A seed of 64 bits for each turn of a passage, the same on every machine.
+    """A 64-bit seed for each turn, the same on every machine.
 
     Args:
+        seed (`int`):
+            Seed of the run.
+        name (`str`):
+            Name of the strategy.
         turns (`Iterable[tuple[str, int]]`):
-            The passage's id and the turn's number.
+            Passage id and turn number of each turn.
+
+    Returns:
+        `list[int]`: One seed per turn.
     """
     begin = f"{seed}\x1f{name}\x1f"
     keys = (f"{begin}{id}\x1f{turn}".encode("utf-8", "surrogatepass") for id, turn in turns)
@@ -126,8 +147,8 @@ def seeds_of(seed: int, name: str, turns: Iterable[tuple[str, int]]) -> list[int
 
 
 @dataclass(frozen=True)
-class _Work:
-    """What is done to a batch of rows."""
+class _BatchEditor:
+    """Edits a batch of rows."""
 
     strategy: Perturbation
     seed: int
@@ -135,70 +156,73 @@ class _Work:
 
     def __call__(self, rows: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
         contexts = [[turn["text"] for turn in context] for context in rows["context"]]
-        wanted = [
-            self._wanted(len(texts)) if speaks(self.strategy, language) else None
+        selected = [
+            self._selected_turns(len(texts)) if supports_language(self.strategy, language) else None
             for texts, language in zip(contexts, rows["language"], strict=True)
         ]
-        logs = self._edit(rows["id"], contexts, wanted)
+        logs = self._edit(rows["id"], contexts, selected)
         return {
             "context": [
                 [{**turn, "text": text} for turn, text in zip(context, texts, strict=True)]
                 for context, texts in zip(rows["context"], contexts, strict=True)
             ],
             "extra": [
-                self._told(extra, log) for extra, log in zip(rows["extra"], logs, strict=True)
+                self._add_record(extra, log) for extra, log in zip(rows["extra"], logs, strict=True)
             ],
             _COUNT: [
-                -1 if places is None else sum(map(len, log))
-                for places, log in zip(wanted, logs, strict=True)
+                -1 if indices is None else sum(map(len, log))
+                for indices, log in zip(selected, logs, strict=True)
             ],
         }
 
-    def _wanted(self, length: int) -> list[int]:
-        """Turns to edit in a context of so many."""
-        if self.turns == "all":
+    def _selected_turns(self, length: int) -> list[int]:
+        """Indices of the turns to edit in a context with `length` turns."""
+        if isinstance(self.turns, str) and self.turns == "all":
             return list(range(length))
-        chosen = (-1,) if self.turns == "last" else self.turns
-        places = {place + length if place < 0 else place for place in chosen}
-        return sorted(place for place in places if 0 <= place < length)
+        turns = (-1,) if isinstance(self.turns, str) else self.turns
+        indices = {index + length if index < 0 else index for index in turns}
+        return sorted(index for index in indices if 0 <= index < length)
 
     def _edit(
         self,
         ids: Sequence[str],
         contexts: Sequence[list[str]],
-        wanted: Sequence[Sequence[int] | None],
+        selected: Sequence[Sequence[int] | None],
     ) -> list[list[Sequence[Edit]]]:
-        """Edit the contexts in place, in one call of the strategy; gives the edits of each turn."""
-        asked = [(row, turn) for row, places in enumerate(wanted) for turn in places or ()]
-        texts = [contexts[row][turn] for row, turn in asked]
-        seeds = seeds_of(self.seed, self.strategy.name, ((ids[row], turn) for row, turn in asked))
+        """Edit the contexts in place in one call of the strategy; returns the edits by turn."""
+        positions = [(row, turn) for row, indices in enumerate(selected) for turn in indices or ()]
+        texts = [contexts[row][turn] for row, turn in positions]
+        turns = ((ids[row], turn) for row, turn in positions)
+        seeds = seeds_of(self.seed, self.strategy.name, turns)
         logs: list[list[Sequence[Edit]]] = [[() for _ in texts] for texts in contexts]
-        made = self.strategy.edited(texts, seeds)
-        for (row, turn), text, edits in zip(asked, made.texts, made.logs, strict=True):
+        new_texts, new_logs = self.strategy.apply(texts, seeds)
+        for (row, turn), text, edits in zip(positions, new_texts, new_logs, strict=True):
             contexts[row][turn] = text
             logs[row][turn] = edits
         return logs
 
-    def _told(self, extra: str | None, log: Sequence[Sequence[Edit]]) -> str:
+    def _add_record(self, extra: str | None, log: Sequence[Sequence[Edit]]) -> str:
         """The extra column with the strategy and its edits."""
-        told = {"strategy": repr(self.strategy), "seed": self.seed, "edits": log}
-        known = json.loads(extra) if extra else {}
-        return json.dumps({**known, PERTURBATION: told}, ensure_ascii=False)
+        record = {"strategy": repr(self.strategy), "seed": self.seed, "edits": log}
+        fields = json.loads(extra) if extra else {}
+        return json.dumps({**fields, PERTURBATION: record}, ensure_ascii=False)
 
 
 def _check(turns: Turns, unsupported: str) -> None:
     if isinstance(turns, str) and turns not in ("all", "last"):
-        raise BadInput(f"Unknown turns {turns!r}.", remedy="Say all, last, or numbers from 0.")
+        raise BadInput(f"unknown turns {turns!r}.", hint="Use all, last, or numbers from 0.")
     if unsupported not in ("refuse", "pass"):
-        raise BadInput(f"Cannot {unsupported!r} other languages.", remedy="Say refuse or pass.")
+        message = f"`unsupported` must be refuse or pass, but got {unsupported!r}."
+        raise BadInput(message)
 
 
 def _refuse_languages(passages: Passages, strategy: Perturbation) -> None:
-    found = passages.unique("language") if len(passages) else []
-    strange = sorted(language for language in found if not speaks(strategy, language))
-    if strange:
+    languages = passages.unique("language") if len(passages) else []
+    unsupported = sorted(code for code in languages if not supports_language(strategy, code))
+    if unsupported:
+        supported = ", ".join(strategy.languages or ())
         raise BadInput(
-            f"{strategy.name} knows {', '.join(strategy.languages)}, but some passages are in "
-            f"{', '.join(strange)}.",
-            remedy='Leave them out, or let them through unedited with unsupported="pass".',
+            f"{strategy.name} supports {supported}, but some passages are in "
+            f"{', '.join(unsupported)}.",
+            hint='Remove them, or pass them through unedited with unsupported="pass".',
         )

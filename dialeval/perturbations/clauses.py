@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from dialeval.perturbations.base import Edit
 from dialeval.perturbations.inflection import with_case_of
-from dialeval.perturbations.tagging import Word, tagged
+from dialeval.perturbations.tagging import Word, tag_text
 
 _EDGE = Word("", 0, 0, "", ".")
 _APOSTROPHE = re.compile(r"[a-zA-Z]( ?['’] ?)(?:s|t|re|ve|ll|d|m)\b")
@@ -52,21 +52,21 @@ class Line:
 
     def _asks(self, at: int) -> bool:
         """Whether a wh-phrase stands before the auxiliary: `how much is it`, `what time do you`."""
-        for place in range(at - 1, max(at - 6, -1), -1):
-            if self[place].tag in ("WRB", "WP", "WDT"):
+        for index in range(at - 1, max(at - 6, -1), -1):
+            if self[index].tag in ("WRB", "WP", "WDT"):
                 return True
-            if self[place].tag not in ("NN", "NNS", "JJ", "RB", "IN"):
+            if self[index].tag not in ("NN", "NNS", "JJ", "RB", "IN"):
                 return False
         return False
 
-    def places_of(self, phrases: re.Pattern) -> set[int]:
+    def indices_of(self, phrases: re.Pattern) -> set[int]:
         """Places of the words in phrases, which are written in small letters with single spaces."""
         joined = "".join([f"{word.form} " for word in self.words])
-        found: set[int] = set()
+        indices: set[int] = set()
         for match in phrases.finditer(joined):
             first = joined.count(" ", 0, match.start())  # a form has no blank in it
-            found |= set(range(first, first + len(match.group().split())))
-        return found
+            indices |= set(range(first, first + len(match.group().split())))
+        return indices
 
     def span(self, first: int, last: int, after: str) -> Edit:
         """An edit of the words from `first` to `last`."""
@@ -95,4 +95,4 @@ class Line:
 @lru_cache(maxsize=1024)
 def read_line(text: str, tagger: str = "auto") -> Line:
     """The utterance with its tags."""
-    return Line(text, tagged(text, tagger))
+    return Line(text, tag_text(text, tagger))

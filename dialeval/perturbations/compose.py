@@ -1,21 +1,33 @@
-"""Strategies made of strategies: several in a row, only known words, or fewer edits."""
+"""Strategies made of other strategies: several in a row, a limited vocabulary, or fewer edits."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 
 from dialeval.dialogues.sources import BadInput
 from dialeval.perturbations.base import Edit, Kind, Perturbation
-from dialeval.perturbations.differences import chained
+from dialeval.perturbations.differences import merge_logs
 from dialeval.perturbations.lexicon import read_words
-from dialeval.perturbations.tokens import words
+from dialeval.perturbations.tokens import word_tokens
+
+
+class _Combination(Perturbation):
+    """A strategy whose name, kind and languages depend on the strategies that it is made of."""
+
+    def _describe(self, name: str, kind: Kind, languages: tuple[str, ...] | None) -> None:
+        """Set on the (frozen) instance what other strategies set on the class."""
+        for attribute, value in (("name", name), ("kind", kind), ("languages", languages)):
+            object.__setattr__(self, attribute, value)
+
+    def edits(self, text: str, rng: Random) -> Sequence[Edit]:
+        return self.edits_of([text], [rng.getrandbits(64)])[0]
 
 
 @dataclass(frozen=True)
-class Composed(Perturbation):
-    """Several strategies, each on what the one before it left; the log is against the original.
+class Composed(_Combination):
+    """Several strategies, each on the output of the one before it; one log for all of them.
 
-    The answer should change if any of them changes the meaning.
+    The kind is `should_change` if any of the strategies is.
 
     Args:
         strategies (`tuple[Perturbation, ...]`):
@@ -24,123 +36,109 @@ class Composed(Perturbation):
 
     strategies: tuple[Perturbation, ...]
 
-    def __post_init__(self):
-        object.__setattr__(self, "strategies", tuple(self.strategies))
-        if not self.strategies:
-            raise BadInput("expected strategies to compose, found none.")
-
-    @property
-    def name(self) -> str:
-        return "+".join(each.name for each in self.strategies)
-
-    @property
-    def kind(self) -> Kind:
-        changing = any(each.kind == "should_change" for each in self.strategies)
-        return "should_change" if changing else "should_not_change"
-
-    @property
-    def languages(self) -> tuple[str, ...] | None:
-        known = [each.languages for each in self.strategies if each.languages is not None]
-        if not known:
-            return None
-        return tuple(code for code in known[0] if all(code in each for each in known))
-
-    def edits(self, text: str, rng: Random) -> Sequence[Edit]:
-        return self.edits_of([text], [rng.getrandbits(64)])[0]
+    def __post_init__(self) -> None:
+        strategies = tuple(self.strategies)
+        object.__setattr__(self, "strategies", strategies)
+        if not strategies:
+            raise BadInput("expected strategies to compose, but got none.")
+        changing = any(strategy.kind == "should_change" for strategy in strategies)
+        self._describe(
+            "+".join(strategy.name for strategy in strategies),
+            "should_change" if changing else "should_not_change",
+            _common_languages(strategies),
+        )
 
     def edits_of(self, texts: Sequence[str], seeds: Sequence[int]) -> list[Sequence[Edit]]:
         logs: list[Sequence[Edit]] = [() for _ in texts]
-        now = list(texts)
+        current = list(texts)
         for number, strategy in enumerate(self.strategies):
-            now, found = strategy.edited(now, _other(seeds, number))
-            logs = [chained(*each) for each in zip(texts, logs, found, strict=True)]
+            current, new_logs = strategy.apply(current, _derive_seeds(seeds, number))
+            logs = [
+                merge_logs(text, log, new_log)
+                for text, log, new_log in zip(texts, logs, new_logs, strict=True)
+            ]
         return logs
 
 
-class _Wrapper(Perturbation):
-    """What a strategy that filters another one's edits shares with it."""
-
-    strategy: Perturbation
-
-    @property
-    def name(self) -> str:
-        return self.strategy.name
-
-    @property
-    def kind(self) -> Kind:
-        return self.strategy.kind
-
-    @property
-    def languages(self) -> tuple[str, ...] | None:
-        return self.strategy.languages
-
-    def edits(self, text: str, rng: Random) -> Sequence[Edit]:
-        return self.edits_of([text], [rng.getrandbits(64)])[0]
+def _common_languages(strategies: Sequence[Perturbation]) -> tuple[str, ...] | None:
+    """Languages that all strategies support; None for any."""
+    limits = [strategy.languages for strategy in strategies if strategy.languages is not None]
+    if not limits:
+        return None
+    return tuple(code for code in limits[0] if all(code in limit for limit in limits))
 
 
 @dataclass(frozen=True)
-class Restricted(_Wrapper):
-    """Only edits whose new words stand in a vocabulary (Niu & Bansal, 2018, sec. 5).
+class Restricted(_Combination):
+    """Only edits whose new words are in a vocabulary (Niu & Bansal, 2018, sec. 5).
 
     Args:
+        strategy (`Perturbation`):
+            The strategy whose edits are filtered.
         vocabulary (`frozenset[str]` or `str`):
-            Words in small letters, or a file of them.
+            Words in lower case, or a file of them.
     """
 
     strategy: Perturbation
     vocabulary: frozenset[str] | str
+    _words: frozenset[str] = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self):
-        found = self.vocabulary
-        known = read_words(found) if isinstance(found, str) else frozenset(found)
-        object.__setattr__(self, "_known", known)
+    def __post_init__(self) -> None:
+        vocabulary = self.vocabulary
+        words = read_words(vocabulary) if isinstance(vocabulary, str) else frozenset(vocabulary)
+        object.__setattr__(self, "_words", words)
+        self._describe(self.strategy.name, self.strategy.kind, self.strategy.languages)
 
     def __repr__(self) -> str:
-        told = self.vocabulary if isinstance(self.vocabulary, str) else f"{len(self._known)} words"
-        return f"Restricted(strategy={self.strategy!r}, vocabulary={told!r})"
+        size = f"{len(self._words)} words"
+        vocabulary = self.vocabulary if isinstance(self.vocabulary, str) else size
+        return f"Restricted(strategy={self.strategy!r}, vocabulary={vocabulary!r})"
 
     def edits_of(self, texts: Sequence[str], seeds: Sequence[int]) -> list[Sequence[Edit]]:
-        found = self.strategy.edits_of(texts, seeds)
-        return [[edit for edit in edits if self._knows(edit)] for edits in found]
+        logs = self.strategy.edits_of(texts, seeds)
+        return [[edit for edit in edits if self._allows(edit)] for edits in logs]
 
-    def _knows(self, edit: Edit) -> bool:
-        old = {token.word for token in words(edit.before)}
-        return all(token.word in old | self._known for token in words(edit.after))
+    def _allows(self, edit: Edit) -> bool:
+        old = {token.word for token in word_tokens(edit.before)}
+        return all(token.word in old | self._words for token in word_tokens(edit.after))
 
 
 @dataclass(frozen=True)
-class Thinned(_Wrapper):
-    """Each edit of a strategy with a probability only.
+class Thinned(_Combination):
+    """A random part of a strategy's edits.
 
     Args:
+        strategy (`Perturbation`):
+            The strategy whose edits are drawn from.
         rate (`float`):
-            Chance that an edit is made, in `[0, 1]`.
+            Probability that an edit is made, in `[0, 1]`.
     """
 
     strategy: Perturbation
     rate: float
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_rate(self.rate)
+        self._describe(self.strategy.name, self.strategy.kind, self.strategy.languages)
 
     def edits_of(self, texts: Sequence[str], seeds: Sequence[int]) -> list[Sequence[Edit]]:
-        found = self.strategy.edits_of(texts, seeds)
-        rngs = map(Random, _other(seeds, 1))
+        logs = self.strategy.edits_of(texts, seeds)
+        rngs = map(Random, _derive_seeds(seeds, 1))
         return [
             [edit for edit in edits if rng.random() < self.rate]
-            for edits, rng in zip(found, rngs, strict=True)
+            for edits, rng in zip(logs, rngs, strict=True)
         ]
 
 
-def _other(seeds: Sequence[int], number: int) -> Sequence[int]:
-    """Seeds for one more use of the same texts; those of number 0 are the given ones.
+def _derive_seeds(seeds: Sequence[int], number: int) -> Sequence[int]:
+    """Seeds for another use of the same texts; number 0 gives the seeds themselves.
 
-    The step is not that of the swaps' random numbers, else two swaps would draw the same ones.
+    The step differs from that of the swaps' random numbers, else two swaps would draw the same.
     """
     return [(seed + number * 0xD1B54A32D192ED03) % 2**64 for seed in seeds] if number else seeds
 
 
 def check_rate(rate: float) -> None:
-    """Refuse what is no probability."""
+    """Refuse a rate that is not a probability."""
     if not 0.0 <= rate <= 1.0:
         raise BadInput(f"`rate` is a probability, so it must lie in [0, 1], but got {rate}.")

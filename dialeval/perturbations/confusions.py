@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dialeval.dialogues.sources import BadInput, Source
-from dialeval.dialogues.storage import whole_file
+from dialeval.dialogues.storage import atomic_write
 from dialeval.perturbations.differences import differences
 from dialeval.perturbations.forms import same_word
 
@@ -33,11 +33,11 @@ def confusions(pairs: Iterable[tuple[str, str]]) -> Confusions:
             for one, other in _word_by_word(edit.before, edit.after):
                 if _is_confusion(one, other):
                     counts.setdefault(one, Counter())[other] += 1
-    return {right: dict(found) for right, found in counts.items()}
+    return {right: dict(wrong_counts) for right, wrong_counts in counts.items()}
 
 
 def _word_by_word(right: str, wrong: str) -> Iterator[tuple[str, str]]:
-    """Two phrases of as many words pair by pair, others as they are."""
+    """Two phrases of equal length word by word, others unchanged."""
     one, other = right.split(), wrong.split()
     if len(one) != len(other) or len(one) > LONGEST:
         yield right, wrong
@@ -46,7 +46,7 @@ def _word_by_word(right: str, wrong: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_confusion(right: str, wrong: str) -> bool:
-    """Whether an edit replaces some words by others: insertions and deletions have no place."""
+    """Whether an edit replaces some words by others: insertions and deletions do not count."""
     sizes = len(right.split()), len(wrong.split())
     words = re.search(r"\w", right) and re.search(r"\w", wrong)
     return bool(words) and max(sizes) <= LONGEST and right.strip() == right
@@ -63,7 +63,7 @@ def read_pairs(
     """
     path = Path(path)
     if corrections:
-        yield from _parallel(path, [Path(each) for each in corrections])
+        yield from _parallel(path, [Path(correction) for correction in corrections])
     elif _is_m2(path):
         yield from _m2(path)
     else:
@@ -91,8 +91,8 @@ def _tabbed(path: Path) -> Iterator[tuple[str, str]]:
         columns = line.split("\t")
         if len(columns) < 2:
             message = "expected a sentence before and after correction with a tab between them, "
-            remedy = "Give an M2 file, tab-separated pairs, or a source file with its corrections."
-            raise BadInput(message + f"found {line[:60]!r}.", path, number, remedy)
+            hint = "Give an M2 file, tab-separated pairs, or a source file with its corrections."
+            raise BadInput(message + f"found {line[:60]!r}.", path, number, hint)
         yield columns[0], columns[1]
 
 
@@ -103,15 +103,15 @@ M2Edit = tuple[int, int, str]
 def _m2(path: Path) -> Iterator[tuple[str, str]]:
     """Sentences of an M2 file with the corrections of each annotator made."""
     for words, edits in _m2_sentences(path):
-        for found in edits.values():
-            yield " ".join(words), _corrected(words, found)
+        for corrections in edits.values():
+            yield " ".join(words), _apply_corrections(words, corrections)
 
 
 def _m2_phrases(path: Path) -> Iterator[tuple[str, str]]:
     """What was wrong and what is right, edit by edit, as the annotators marked them."""
     for words, edits in _m2_sentences(path):
-        for found in edits.values():
-            yield from ((" ".join(words[a:b]), new) for a, b, new in found if a >= 0)
+        for corrections in edits.values():
+            yield from ((" ".join(words[a:b]), new) for a, b, new in corrections if a >= 0)
 
 
 def _m2_sentences(path: Path) -> Iterator[tuple[list[str], dict[str, list[M2Edit]]]]:
@@ -150,17 +150,17 @@ def _m2_edit(line: str, path: Path, number: int) -> tuple[str, M2Edit]:
         raise BadInput(message, path, number) from None
 
 
-def _corrected(words: Sequence[str], edits: Iterable[M2Edit]) -> str:
-    found = list(words)
+def _apply_corrections(words: Sequence[str], edits: Iterable[M2Edit]) -> str:
+    corrected = list(words)
     for start, end, new in sorted(edits, reverse=True):
         if start >= 0:  # -1 says that nothing was wrong
-            found[start:end] = new.split()
-    return " ".join(found)
+            corrected[start:end] = new.split()
+    return " ".join(corrected)
 
 
 def write_confusions(table: Confusions, path: Path | str) -> Path:
     """Write a table as JSON, which [`read_confusions`] reads."""
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         json.dump(table, file, ensure_ascii=False, indent=1, sort_keys=True)
         file.write("\n")
     return Path(path)
@@ -174,11 +174,11 @@ def read_confusions(path: Path | str) -> Confusions:
     path = Path(path)
     if path.suffix != ".json":
         return confusions(_m2_phrases(path) if _is_m2(path) else read_pairs(path))
-    found = Source(path).json()
-    if not isinstance(found, dict) or not all(map(_is_row, found.values())):
+    table = Source(path).json()
+    if not isinstance(table, dict) or not all(map(_is_row, table.values())):
         message = 'expected a JSON object such as {"cakes": {"cake": 3}}.'
-        raise BadInput(message, path, remedy="Build one with dialeval.perturbations.confusions.")
-    return {right: _row(wrong) for right, wrong in found.items()}
+        raise BadInput(message, path, hint="Build one with dialeval.perturbations.confusions.")
+    return {right: _row(wrong) for right, wrong in table.items()}
 
 
 def _is_row(value: Any) -> bool:
@@ -191,22 +191,29 @@ def _row(value: dict[str, int] | list[str]) -> dict[str, int]:
 
 @lru_cache
 def load_confusions(path: str, min_count: int = 1, alike: bool = False) -> Confusions:
-    """A table by path, without changes of case, and without what was seen less than so often.
+    """A table from a file, without changes of case and without rare confusions.
 
     Args:
+        path (`str`):
+            A file that [`read_confusions`] reads.
+        min_count (`int`, *optional*, defaults to 1):
+            Confusions with a lower count are left out.
         alike (`bool`, *optional*, defaults to `False`):
-            Keep only confusions of words that are forms of each other, spelt alike, or small words
-            of one class: tables of learners' sentences hold rewordings beside errors.
+            Keep only confusions of words that are forms of each other, spelled alike, or function
+            words of one class: tables of learners' sentences contain rewordings beside errors.
+
+    Returns:
+        `Confusions`: Counts of wrong phrases by the right one.
     """
     table = {}
     for right, wrong in read_confusions(path).items():
         kept = {
-            each: count
-            for each, count in wrong.items()
+            phrase: count
+            for phrase, count in wrong.items()
             if count >= min_count
-            and _is_confusion(right, each)
-            and each.lower() != right.lower()
-            and (not alike or same_word(right, each))
+            and _is_confusion(right, phrase)
+            and phrase.lower() != right.lower()
+            and (not alike or same_word(right, phrase))
         }
         if kept:
             table[right] = kept

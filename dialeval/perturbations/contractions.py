@@ -8,7 +8,7 @@ from typing import Literal
 from dialeval.dialogues.sources import BadInput
 from dialeval.perturbations.base import Edit, Perturbation
 from dialeval.perturbations.inflection import with_case_of
-from dialeval.perturbations.tagging import Word, tagged
+from dialeval.perturbations.tagging import Word, tag_text
 from dialeval.perturbations.tokens import word_set
 
 _AUXILIARIES = word_set("do does did is are was were have has had could would should must need")
@@ -62,29 +62,29 @@ class ContractionToggle(Perturbation):
         choices = ("both", "expand", "contract")
         if self.direction not in choices:
             raise BadInput(
-                f"Unknown direction {self.direction!r}.", remedy=f"Say {', '.join(choices)}."
+                f"Unknown direction {self.direction!r}.", hint=f"Say {', '.join(choices)}."
             )
 
     def edits(self, text: str, rng: Random) -> Sequence[Edit]:
-        words = tagged(text, self.tagger)
+        words = tag_text(text, self.tagger)
         edits, at = [], 0
         while at < len(words):
-            taken, after = self._toggled(text, words, at)
+            width, after = self._toggle(text, words, at)
             if after is not None:
-                start, end = words[at].start, words[at + taken - 1].end
+                start, end = words[at].start, words[at + width - 1].end
                 edits.append(Edit(start, text[start:end], after))
-            at += taken
+            at += width
         return edits
 
-    def _toggled(self, text: str, words: Sequence[Word], at: int) -> tuple[int, str | None]:
+    def _toggle(self, text: str, words: Sequence[Word], at: int) -> tuple[int, str | None]:
         """How many words from a place on are replaced, and by what."""
-        found = None
+        replacement = None
         short = "'" in words[at].form and words[at].text.lower() != "cannot"
         if short and self.direction != "contract":
-            found = _expanded(words, at)
+            replacement = _expanded(words, at)
         elif not short and self.direction != "expand":
-            found = _contracted(text, words, at)
-        return found or (1, None)
+            replacement = _contracted(text, words, at)
+        return replacement or (1, None)
 
 
 def _expanded(words: Sequence[Word], at: int) -> tuple[int, str] | None:

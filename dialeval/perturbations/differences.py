@@ -1,12 +1,12 @@
-"""Edits from texts and from other edits: what changed between two texts, and two logs as one."""
+"""Edits computed from two texts or from two edit logs."""
 
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
 from dialeval.perturbations.base import Edit, replay
-from dialeval.perturbations.tokens import tokens
+from dialeval.perturbations.tokens import tokenize
 
-_LONGEST = 2_000  # pieces; beyond them an exact comparison takes too long
+_LONGEST = 2_000  # pieces; an exact comparison of more takes too long
 
 
 def differences(before: str, after: str) -> list[Edit]:
@@ -16,59 +16,72 @@ def differences(before: str, after: str) -> list[Edit]:
         >>> differences("How old are you?", "How young are you?")
         [Edit(start=4, before='old', after='young')]
     """
-    ours, theirs = _pieces(before), _pieces(after)
-    edits = [_trimmed(*each) for each in _spans(before, after, ours, theirs)]
+    old_pieces, new_pieces = _pieces(before), _pieces(after)
+    edits = [_trim_edit(*span) for span in _spans(before, after, old_pieces, new_pieces)]
     return [edit for edit in edits if edit.before != edit.after]
 
 
 def _pieces(text: str) -> list[str]:
-    """Tokens with the blanks before them, which together are the text."""
-    ends = [token.end for token in tokens(text)]
-    if not ends or ends[-1] < len(text):
-        ends.append(len(text))
-    return [text[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+    """Tokens with the whitespace before them; joined, they are the text."""
+    boundaries = [token.end for token in tokenize(text)]
+    if not boundaries or boundaries[-1] < len(text):
+        boundaries.append(len(text))
+    return [text[start:end] for start, end in zip([0, *boundaries], boundaries, strict=False)]
 
 
 def _spans(
-    before: str, after: str, ours: Sequence[str], theirs: Sequence[str]
+    before: str, after: str, old_pieces: Sequence[str], new_pieces: Sequence[str]
 ) -> Iterator[tuple[int, str, str]]:
-    """Place in the first text, and what stands there in both, wherever they differ."""
-    if max(len(ours), len(theirs)) > _LONGEST:
+    """Offset in the first text, and the text of both sides, wherever they differ."""
+    if max(len(old_pieces), len(new_pieces)) > _LONGEST:
         yield 0, before, after
         return
-    here, there = _places(ours), _places(theirs)
-    for kind, i, j, k, m in SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes():
+    old_offsets, new_offsets = _offsets(old_pieces), _offsets(new_pieces)
+    matcher = SequenceMatcher(None, old_pieces, new_pieces, autojunk=False)
+    for kind, i, j, k, m in matcher.get_opcodes():
         if kind != "equal":
-            yield here[i], before[here[i] : here[j]], after[there[k] : there[m]]
+            start, end = old_offsets[i], old_offsets[j]
+            yield start, before[start:end], after[new_offsets[k] : new_offsets[m]]
 
 
-def _places(pieces: Sequence[str]) -> list[int]:
-    places = [0]
+def _offsets(pieces: Sequence[str]) -> list[int]:
+    offsets = [0]
     for piece in pieces:
-        places.append(places[-1] + len(piece))
-    return places
+        offsets.append(offsets[-1] + len(piece))
+    return offsets
 
 
-def _trimmed(start: int, before: str, after: str) -> Edit:
-    """An edit without the blanks that both sides begin with."""
+def _trim_edit(start: int, before: str, after: str) -> Edit:
+    """An edit without the whitespace that both sides start with."""
     if before.strip() and after.strip():
         while before[:1].isspace() and before[:1] == after[:1]:
             start, before, after = start + 1, before[1:], after[1:]
     return Edit(start, before, after)
 
 
-def chained(text: str, first: Sequence[Edit], then: Sequence[Edit]) -> list[Edit]:
-    """One log for two in a row: `first` edits the text, `then` what comes of it.
+def merge_logs(text: str, first: Sequence[Edit], then: Sequence[Edit]) -> list[Edit]:
+    """One log for two: `first` edits the text, `then` edits the result.
+
+    Args:
+        text (`str`):
+            The original text.
+        first (`Sequence[Edit]`):
+            Edits of the text.
+        then (`Sequence[Edit]`):
+            Edits of the text after `first`.
+
+    Returns:
+        `list[Edit]`: Edits of the original text with the same result.
 
     Example:
-        >>> chained("a b c", [Edit(2, "b", "bb")], [Edit(5, "c", "d")])
+        >>> merge_logs("a b c", [Edit(2, "b", "bb")], [Edit(5, "c", "d")])
         [Edit(start=2, before='b', after='bb'), Edit(start=4, before='c', after='d')]
     """
     middle, edits, shift = replay(text, first), [], 0
-    for start, end, ours, theirs in _groups(first, then):
+    for start, end, first_edits, later_edits in _groups(first, then):
         at = start - shift
-        shift += sum(map(_growth, ours))
-        moved = [edit._replace(start=edit.start - start) for edit in theirs]
+        shift += sum(map(_growth, first_edits))
+        moved = [edit._replace(start=edit.start - start) for edit in later_edits]
         edits.append(Edit(at, text[at : end - shift], replay(middle[start:end], moved)))
     return [edit for edit in edits if edit.before != edit.after]
 
@@ -89,10 +102,10 @@ def _groups(first: Sequence[Edit], then: Sequence[Edit]) -> list[_Group]:
         spans.append((start, start + len(edit.after), [edit], []))
         shift += _growth(edit)
     groups: list[_Group] = []
-    for start, end, ours, theirs in sorted(spans, key=lambda span: span[:2]):
+    for start, end, first_edits, later_edits in sorted(spans, key=lambda span: span[:2]):
         if groups and start <= groups[-1][1]:
             left, right, before, after = groups[-1]
-            groups[-1] = (left, max(right, end), before + ours, after + theirs)
+            groups[-1] = (left, max(right, end), before + first_edits, after + later_edits)
         else:
-            groups.append((start, end, ours, theirs))
+            groups.append((start, end, first_edits, later_edits))
     return groups

@@ -10,7 +10,7 @@ from dialeval.dialogues.sources import BadInput
 from dialeval.perturbations.base import Edit, Perturbation
 from dialeval.perturbations.inflection import base_form, inflect, with_case_of
 from dialeval.perturbations.lexicon import Entities, entities, stop_words, vocabulary, word_tags
-from dialeval.perturbations.tokens import Token, words
+from dialeval.perturbations.tokens import Token, word_tokens
 
 Lexicon = str | Mapping[str, Sequence[str]] | None
 _SMALL = frozenset(["of", "at", "the", "and", "in", "for", "on", "de"])
@@ -38,7 +38,7 @@ class RandomInputs(Perturbation):
     def edits(self, text: str, rng: Random) -> list[Edit]:
         """A replacement for every word."""
         drawn = vocabulary(self.vocabulary)
-        return _random_words(words(text), drawn, rng)
+        return _random_words(word_tokens(text), drawn, rng)
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class RandomInputsKeptEntities(Perturbation):
         kept = [(mention.start, mention.end) for mention in _mentions(text, self.lexicon)]
         outside = (
             token
-            for token in words(text)
+            for token in word_tokens(text)
             if not any(start <= token.start < end for start, end in kept)
         )
         return _random_words(outside, drawn, rng)
@@ -83,9 +83,9 @@ class RandomInputsKeptEntities(Perturbation):
 class ConfusingEntity(Perturbation):
     """Replace every entity by another one of its type, plural for plural.
 
-    The paper draws from the other agent's knowledge base; text alone has none, so the lexicon
-    stands in for it. An entity that the utterance does not name is preferred; where it names them
-    all, they change places. The same entity is replaced alike all through an utterance.
+    The paper draws from the other agent's knowledge base; plain text has none, so the lexicon
+    replaces it. Entities that the utterance does not mention are preferred; if it mentions all of
+    them, they change places. All mentions of one entity in an utterance get the same replacement.
 
     Args:
         lexicon (`str` or `Mapping[str, Sequence[str]]`):
@@ -107,10 +107,10 @@ class ConfusingEntity(Perturbation):
 
     def edits(self, text: str, rng: Random) -> list[Edit]:
         """A replacement for every entity that has another of its type."""
-        found, table = list(_mentions(text, self.lexicon)), _table(self.lexicon)
-        others = _others(found, table, rng)
+        mentions, table = list(_mentions(text, self.lexicon)), _table(self.lexicon)
+        others = _others(mentions, table, rng)
         edits = []
-        for mention in found:
+        for mention in mentions:
             other = others.get(mention.form)
             if other is not None:
                 before = text[mention.start : mention.end]
@@ -140,8 +140,8 @@ class _Table(NamedTuple):
 def _table(lexicon: Lexicon) -> _Table:
     if lexicon is None:
         raise BadInput(
-            "this strategy needs to know the entities.",
-            remedy="Pass `--lexicon entities=PATH`: a file with one entity a line, or entity, "
+            "this strategy needs a list of entities.",
+            hint="Pass `--lexicon entities=PATH`: a file with one entity a line, or entity, "
             "surface form and type with tabs between them.",
         )
     if isinstance(lexicon, Mapping):
@@ -163,28 +163,28 @@ def _table_of_mapping(items: tuple[tuple[str, tuple[str, ...]], ...]) -> _Table:
 
 
 def _index(known: Entities) -> _Table:
-    """The table of entities; everyday words that only abbreviate an entity name nothing."""
-    own = {member.lower() for members in known.members.values() for member in members}
+    """The table of entities; everyday words that only abbreviate an entity are left out."""
+    entity_names = {member.lower() for members in known.members.values() for member in members}
     forms: dict[tuple[str, ...], str] = {}
     lengths: dict[str, set[int]] = {}
     for form in known.types:
-        key = tuple(token.word for token in words(form))
-        if not key or key in forms or (form not in own and _is_everyday(key)):
+        key = tuple(token.word for token in word_tokens(form))
+        if not key or key in forms or (form not in entity_names and _is_everyday(key)):
             continue
         forms[key] = form
         lengths.setdefault(key[0], set()).add(len(key))
-    plurals = dict(_plurals(own))
+    plurals: dict[tuple[str, ...], str] = dict(_plurals(entity_names))
     for (word,) in plurals:
         lengths.setdefault(word, set()).add(1)
-    ordered = {first: sorted(found, reverse=True) for first, found in lengths.items()}
+    ordered = {first: sorted(sizes, reverse=True) for first, sizes in lengths.items()}
     members = {
-        kind: [each for each in found if (each.lower(),) not in plurals]
-        for kind, found in known.members.items()
+        kind: [entity for entity in listed if (entity.lower(),) not in plurals]
+        for kind, listed in known.members.items()
     }
     return _Table(known, members, forms, plurals, ordered)
 
 
-def _plurals(entities: Iterable[str]) -> Iterator[tuple[tuple[str], str]]:
+def _plurals(entities: Iterable[str]) -> Iterator[tuple[tuple[str, ...], str]]:
     """Plurals of entities of one word, where they are nothing else: `books`, but not `his`."""
     for entity in entities:
         plural = inflect(entity, "NNS") if entity.isalpha() and entity.isascii() else entity
@@ -203,41 +203,42 @@ def _is_everyday(key: tuple[str, ...]) -> bool:
 
 def _mentions(text: str, lexicon: Lexicon) -> Iterator[_Mention]:
     """Entities in a text, longest match first, without overlaps."""
-    table, found = _table(lexicon), words(text)
-    written = [token.word for token in found]
+    table, tokens = _table(lexicon), word_tokens(text)
+    written = [token.word for token in tokens]
     at = 0
-    while at < len(found):
+    while at < len(tokens):
         keys = (tuple(written[at : at + size]) for size in table.lengths.get(written[at], ()))
         key = next((key for key in keys if key in table.plurals or key in table.forms), None)
         if key is None:
             at += 1
             continue
         form = table.plurals.get(key) or table.forms[key]
-        start, end = found[at].start, found[at + len(key) - 1].end
+        start, end = tokens[at].start, tokens[at + len(key) - 1].end
         kind = table.known.types[form][0]
         yield _Mention(start, end, form, kind, key in table.plurals)
         at += len(key)
 
 
-def _others(found: Sequence[_Mention], table: _Table, rng: Random) -> dict[str, str]:
+def _others(mentions: Sequence[_Mention], table: _Table, rng: Random) -> dict[str, str]:
     """For each form that a text mentions, the entity that takes its place all through it.
 
-    Entities that nobody named come first, then those that were, so that two change places.
+    Entities that the text does not mention come first, then those that it does, so that two
+    mentioned entities change places.
     """
     meanings = table.known.meanings
-    named = {entity for mention in found for entity in meanings[mention.form]}
-    taken: dict[str, str] = {}
-    for mention in found:
-        if mention.form in taken:
+    named = {entity for mention in mentions for entity in meanings[mention.form]}
+    replacements: dict[str, str] = {}
+    for mention in mentions:
+        if mention.form in replacements:
             continue
-        own = meanings[mention.form]
-        used = {entity.lower() for entity in taken.values()}
-        tries = (named | used, own | used, own)  # what it must not be, the strictest first
-        drawn = (_draw(table.members[mention.kind], each, rng) for each in tries)
-        other = next((each for each in drawn if each is not None), None)
+        meant = meanings[mention.form]
+        used = {entity.lower() for entity in replacements.values()}
+        barred_sets = (named | used, meant | used, meant)  # the strictest first
+        drawn = (_draw(table.members[mention.kind], barred, rng) for barred in barred_sets)
+        other = next((entity for entity in drawn if entity is not None), None)
         if other is not None:
-            taken[mention.form] = other
-    return taken
+            replacements[mention.form] = other
+    return replacements
 
 
 def _draw(others: Sequence[str], barred: Set[str], rng: Random) -> str | None:
@@ -251,7 +252,7 @@ def _draw(others: Sequence[str], barred: Set[str], rng: Random) -> str | None:
 
 
 def _cased(entity: str, mention: str) -> str:
-    """The entity with capitals if the mention has them; as it is listed if that has its own."""
+    """The entity with capitals if the mention has them; as it is listed if that has capitals."""
     if not mention[:1].isupper():
         return entity.lower() if mention.islower() else entity
     if entity != entity.lower():
@@ -261,13 +262,13 @@ def _cased(entity: str, mention: str) -> str:
     return capitalised[:1].upper() + capitalised[1:]
 
 
-def _random_words(found: Iterable[Token], drawn: Sequence[str], rng: Random) -> list[Edit]:
+def _random_words(tokens: Iterable[Token], vocabulary: Sequence[str], rng: Random) -> list[Edit]:
     """A replacement of each word by another, in its case."""
     edits = []
-    for token in found:
-        chosen = rng.choice(drawn)
-        if chosen == token.word:
-            chosen = drawn[drawn.index(chosen) - 1]
-        if chosen != token.word:
-            edits.append(Edit(token.start, token.text, with_case_of(chosen, token.text)))
+    for token in tokens:
+        replacement = rng.choice(vocabulary)
+        if replacement == token.word:
+            replacement = vocabulary[vocabulary.index(replacement) - 1]
+        if replacement != token.word:
+            edits.append(Edit(token.start, token.text, with_case_of(replacement, token.text)))
     return edits

@@ -1,4 +1,4 @@
-"""Whether a paraphrase says what its original says, as far as single words can tell."""
+"""Word-level checks that a paraphrase keeps the meaning of its original."""
 
 import re
 from collections import Counter
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from dialeval.perturbations.lexicon import stop_words
 from dialeval.perturbations.numbers import CARDINALS
-from dialeval.perturbations.tokens import Token, tokens, word_set, words
+from dialeval.perturbations.tokens import Token, tokenize, word_set, word_tokens
 from dialeval.perturbations.word_classes import SENTENCE_ENDS, normal, split_contraction
 
 _QUESTION_MARKS = "?？؟"
@@ -31,11 +31,11 @@ _NEGATIONS = word_set(
 _NUMBERS = CARDINALS | word_set("hundred thousand million billion half dozen")
 
 
-def unwrapped(other: str, text: str) -> str:
-    """A model's paraphrase without what it says about it: labels, quotes, further remarks.
+def strip_wrapping(other: str, text: str) -> str:
+    """A model's paraphrase without the text around it: labels, quotes, comments.
 
     Example:
-        >>> unwrapped('Here is another way to say it: "Do sit down."', "Please sit down.")
+        >>> strip_wrapping('Here is another way to say it: "Do sit down."', "Please sit down.")
         'Do sit down.'
     """
     label = _LABEL.match(other)
@@ -50,40 +50,40 @@ def unwrapped(other: str, text: str) -> str:
 
 
 def is_same(text: str, other: str) -> bool:
-    """Whether two texts differ in blanks, marks and capitals at most."""
+    """Whether two texts differ at most in whitespace, punctuation and case."""
     one, two = _letters(text), _letters(other)
     return one == two if one or two else text.split() == other.split()
 
 
 def _letters(text: str) -> str:
-    return "".join(each for each in text.casefold() if each.isalnum())
+    return "".join(character for character in text.casefold() if character.isalnum())
 
 
-def has_form(text: str, other: str) -> bool:
-    """Whether both ask or neither does, and the second is neither cut short nor much longer."""
+def keeps_form(text: str, other: str) -> bool:
+    """Whether both or neither are questions, and the second is not cut short or much longer."""
     long = len(other) > 1.5 * len(text) + _FREE
-    short = len(words(other)) < _LEAST * (len(words(text)) - 1)
+    short = len(word_tokens(other)) < _LEAST * (len(word_tokens(text)) - 1)
     short |= _letters(text).startswith(_letters(other))  # the beginning of it
     ended = text.rstrip()[-1:] not in SENTENCE_ENDS or other.rstrip()[-1:] in SENTENCE_ENDS
     return _asks(text) == _asks(other) and not long and not short and ended
 
 
 def _asks(text: str) -> bool:
-    """Whether a text has a question mark, or a sentence begins as questions do."""
+    """Whether a text has a question mark, or a sentence that starts like a question."""
     first = (sentence.lower().partition(" ")[0] for sentence in _SENTENCES.split(text))
     return not _ASKING.isdisjoint(first) or any(mark in text for mark in _QUESTION_MARKS)
 
 
-def has_sense(text: str, other: str) -> bool:
-    """Whether English words tell of the same persons, numbers, names and negation; code stays.
+def keeps_meaning(text: str, other: str) -> bool:
+    """Whether both texts have the same persons, numbers, names, negation (in English) and code.
 
     Example:
-        >>> has_sense("My mother can cook.", "Your mother can cook.")
+        >>> keeps_meaning("My mother can cook.", "Your mother can cook.")
         False
-        >>> has_sense("I won't come.", "I am not coming.")
+        >>> keeps_meaning("I won't come.", "I am not coming.")
         True
     """
-    old, new = words(text), words(other)
+    old, new = word_tokens(text), word_tokens(other)
     if not _is_within(_persons(new), _persons(old)) or _numbers(old) != _numbers(new):
         return False
     if _code(text) != _code(other):
@@ -95,50 +95,50 @@ def has_sense(text: str, other: str) -> bool:
 
 
 def repeats(text: str, other: str) -> bool:
-    """Whether a word of meaning that stands in the first stands more often in the second.
+    """Whether a content word of the first text occurs more often in the second.
 
     Example:
         >>> repeats("It's east of the square.", "The square is east of the square.")
         True
     """
-    old, new = (Counter(token.word for token in words(each)) for each in (text, other))
+    old, new = (Counter(token.word for token in word_tokens(side)) for side in (text, other))
     return any(0 < old[word] < number for word, number in new.items() if word not in stop_words())
 
 
-def _parts(found: Iterable[Token]) -> list[str]:
-    """Words with what clings to them on its own."""
-    return [part for token in found for part in split_contraction(normal(token.text)) if part]
+def _parts(tokens: Iterable[Token]) -> list[str]:
+    """Words, with contractions split into host and clitic."""
+    return [part for token in tokens for part in split_contraction(normal(token.text)) if part]
 
 
 def _is_negation(part: str) -> bool:
     return part in _NEGATIONS
 
 
-def _persons(found: Iterable[Token]) -> list[str]:
-    """Who is spoken of, in order."""
-    return [_PERSONS[part] for part in _parts(found) if part in _PERSONS]
+def _persons(tokens: Iterable[Token]) -> list[str]:
+    """Grammatical persons of the pronouns, in order."""
+    return [_PERSONS[part] for part in _parts(tokens) if part in _PERSONS]
 
 
 def _is_within(few: Iterable[str], many: Iterable[str]) -> bool:
     """Whether the first are among the second in the same order."""
     rest = iter(many)
-    return all(each in rest for each in few)
+    return all(item in rest for item in few)
 
 
-def _numbers(found: Iterable[Token]) -> list[str]:
-    parts = [part for token in found for part in token.word.split("-")]
+def _numbers(tokens: Iterable[Token]) -> list[str]:
+    parts = [part for token in tokens for part in token.word.split("-")]
     return sorted(part for part in parts if part in _NUMBERS or part[:1].isdigit())
 
 
 def _code(text: str) -> list[str]:
-    return sorted(token.text for token in tokens(text) if token.shape == "code")
+    return sorted(token.text for token in tokenize(text) if token.shape == "code")
 
 
-def _names(text: str, found: Iterable[Token]) -> list[Token]:
-    """Words with a capital that do not open a sentence, but `I`."""
+def _names(text: str, tokens: Iterable[Token]) -> list[Token]:
+    """Capitalised words that do not start a sentence, except `I`."""
     return [
         token
-        for token in found
+        for token in tokens
         if token.text[:1].isupper()
         and split_contraction(token.word)[0] != "i"
         and text[: token.start].rstrip()[-1:] not in (*SENTENCE_ENDS, "", '"', "“", ":")

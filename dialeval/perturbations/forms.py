@@ -41,13 +41,13 @@ def _shape(phrase: str) -> tuple[bool, bool, dict[str, bool]]:
     """Whether it ends with -ing or -s, and whether a word is a base form, by part of speech."""
     word = phrase.lower()
     bases = {} if " " in word else _bases(word)
-    known = {part: word in found for part, found in bases.items()}
-    return word.endswith("ing"), word.endswith("s"), known
+    is_base = {part: word in lemmas for part, lemmas in bases.items()}
+    return word.endswith("ing"), word.endswith("s"), is_base
 
 
 @lru_cache(maxsize=16384)
 def same_word(one: str, two: str) -> bool:
-    """Whether one word can stand for the other by mistake: a form of it, or spelt like it.
+    """Whether one word can stand for the other by mistake: a form of it, or spelled like it.
 
     Example:
         >>> same_word("goes", "go"), same_word("in", "at"), same_word("know", "have")

@@ -13,7 +13,7 @@ from dialeval.perturbations.compose import check_rate
 from dialeval.perturbations.confusions import LONGEST, load_confusions
 from dialeval.perturbations.forms import is_known
 from dialeval.perturbations.inflection import base_form, with_case_of
-from dialeval.perturbations.tagging import Word, tagged
+from dialeval.perturbations.tagging import Word, tag_text
 from dialeval.perturbations.tokens import word_set
 
 _INFLECTED = frozenset(("VBZ", "VBD", "VBG", "VBN"))
@@ -73,10 +73,10 @@ class GrammarErrors(Perturbation):
     def __post_init__(self):
         check_rate(self.rate)
         if self.lexicon is None and not self.rules:
-            raise BadInput("no table and no rules.", remedy="Name a lexicon, or leave rules=True.")
+            raise BadInput("no table and no rules.", hint="Name a lexicon, or leave rules=True.")
 
     def edits(self, text: str, rng: Random) -> Sequence[Edit]:
-        words = tagged(text, self.tagger)
+        words = tag_text(text, self.tagger)
         edits = []
         for start, end, wrong in self._choices(words, rng):
             before = text[words[start].start : words[end - 1].end]
@@ -93,8 +93,8 @@ class GrammarErrors(Perturbation):
             wrong = None
             if row and (self.rate == 1.0 or rng.random() < self.rate):
                 wrong = _draw(row, self.weighted, rng)
-            elif not row and self.rules and (found := _by_rule(words[at])):
-                wrong = found if self.rate == 1.0 or rng.random() < self.rate else None
+            elif not row and self.rules and (error := _by_rule(words[at])):
+                wrong = error if self.rate == 1.0 or rng.random() < self.rate else None
             if wrong is not None:
                 yield at, at + length, wrong
             at += length
@@ -109,12 +109,12 @@ def _by_rule(word: Word) -> str | None:
     if not word.form.isalpha():
         return None
     if word.tag in _INFLECTED or (word.tag == "VBP" and word.form in ("am", "are")):
-        found = base_form(word.form, "verb") if is_known(word.form) else word.form
+        base = base_form(word.form, "verb") if is_known(word.form) else word.form
     elif word.tag == "NNS" and word.form not in _PLURAL_ONLY:
-        found = base_form(word.form, "noun")
+        base = base_form(word.form, "noun")
     else:
         return None
-    return found if found != word.form else None
+    return base if base != word.form else None
 
 
 Row = tuple[tuple[str, ...], tuple[int, ...]]

@@ -1,4 +1,4 @@
-"""Base forms of words, and words in the form that a Penn tag asks for."""
+"""Base forms of words, and words inflected for a Penn tag."""
 
 import re
 from functools import lru_cache
@@ -11,14 +11,14 @@ _DEGREES = MappingProxyType({
     "badly": ("worse", "worst"), "far": ("farther", "farthest"), "much": ("more", "most"),
     "many": ("more", "most"), "little": ("less", "least"), "few": ("fewer", "fewest"),
 })  # fmt: skip
-_FOUND = re.compile(r"[aeiouy]+")
-# Letters do not tell how a word begins to the ear.
+_VOWELS = re.compile(r"[aeiouy]+")
+# The article depends on the first sound, not on the first letter.
 _AN = re.compile(r"(?!uni(?![mn])|use|usu|uti|uter|eu|one|once)[aeiou]|hour|honest|honou?r|heir")
 
 
 @lru_cache
 def _bases() -> dict[str, str]:
-    """Base by irregular past or participle; a base that looks like another's past stays out."""
+    """Base by irregular past or participle; a base that looks like another's past is left out."""
     table = {form: base for base, forms in irregular_verbs().items() for form in forms}
     table |= {"were": "be", "is": "be", "are": "be", "am": "be", "has": "have", "does": "do"}
     return {**table, "got": "get", "gotten": "get", "learnt": "learn", "lay": "lay"}
@@ -33,10 +33,9 @@ def base_form(word: str, part: str) -> str:
     if part == "verb" and word in _bases():
         return _bases()[word]
     if part in ("adj", "adv"):
-        known = (base for base, forms in _DEGREES.items() if word in forms)
-        found = next(known, None)
-        if found:
-            return found
+        irregular = next((base for base, forms in _DEGREES.items() if word in forms), None)
+        if irregular:
+            return irregular
     kind = {"verb": "VERB", "adj": "ADJ", "adv": "ADV", "noun": "NOUN"}[part]
     return next(iter(getLemma(word, kind)), word).lower()
 
@@ -75,7 +74,7 @@ def _degree(base: str, superlative: bool) -> str:
     """Comparative or superlative: -er for short words, more for long ones."""
     if base in _DEGREES:
         return _DEGREES[base][superlative]
-    syllables = len(_FOUND.findall(re.sub(r"e$", "", base)))
+    syllables = len(_VOWELS.findall(re.sub(r"e$", "", base)))
     if syllables > 2 or (syllables == 2 and not re.search(r"(y|le|ow|er|quiet)$", base)):
         return f"{'most' if superlative else 'more'} {base}"
     return _add_ending(base, "est" if superlative else "er")

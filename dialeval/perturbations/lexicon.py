@@ -1,4 +1,4 @@
-"""Words that the strategies know: a small lexicon of our own, and readers for a user's files."""
+"""Word lists of the strategies: a small built-in lexicon, and readers for users' files."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -29,20 +29,20 @@ def _word_set(lines: Iterable[str]) -> frozenset[str]:
 
 @lru_cache
 def stop_words(path: str | None = None) -> frozenset[str]:
-    """Stop words in small letters: our own, or those of a file with one or more words a line."""
+    """Stop words in lower case: the built-in list, or a file with one or more words per line."""
     return _word_set(resource_lines("stop_words.txt")) if path is None else read_words(path)
 
 
 @lru_cache
 def keep_words() -> frozenset[str]:
-    """Pronouns, wh-words and negation: stop words that dropout leaves where they are."""
+    """Pronouns, wh-words and negation: stop words that dropout keeps."""
     return _word_set(resource_lines("keep_words.txt"))
 
 
 @lru_cache
 def word_tags() -> Mapping[str, tuple[str, ...]]:
     """Penn tags of frequent words, the likeliest first."""
-    table = {}
+    table: dict[str, tuple[str, ...]] = {}
     for line in resource_lines("tags.txt"):
         kinds, _, words = line.partition(":")
         table.update(dict.fromkeys(words.split(), tuple(kinds.split())))
@@ -58,12 +58,12 @@ def irregular_verbs() -> Mapping[str, tuple[str, str]]:
 
 @lru_cache
 def names(kind: str) -> tuple[str, ...]:
-    """First names (`female`, `male`) or cities (`city`), spelt as in a sentence."""
-    found = {}
+    """First names (`female`, `male`) or cities (`city`), spelled as in a sentence."""
+    names_by_kind = {}
     for line in resource_lines("names.txt"):
         label, _, listed = line.partition(":")
-        found[label] = tuple(name.strip() for name in listed.split(","))
-    return found[kind]
+        names_by_kind[label] = tuple(name.strip() for name in listed.split(","))
+    return names_by_kind[kind]
 
 
 @lru_cache
@@ -75,7 +75,7 @@ def vocabulary(path: str | None = None) -> tuple[str, ...]:
 
 
 def read_words(path: str | Path) -> frozenset[str]:
-    """Words of a list, in small letters; lines that start with `#` are comments."""
+    """Words of a file, in lower case; lines that start with `#` are comments."""
     lines = (line for _, line in Source(Path(path)).filled_lines() if not line.startswith("#"))
     words = _word_set(line.lower() for line in lines)
     if not words:
@@ -85,7 +85,7 @@ def read_words(path: str | Path) -> frozenset[str]:
 
 @lru_cache
 def antonyms(source: str | None = None) -> Antonyms:
-    """Antonyms: our own, those of a table or WNdb folder by path, or NLTK's for `wordnet`."""
+    """Antonyms: built-in, from a table or WNdb folder, or NLTK's for `wordnet`."""
     if source is None:
         return _antonym_table(_embedded_antonyms())
     if source == "wordnet":
@@ -96,8 +96,8 @@ def antonyms(source: str | None = None) -> Antonyms:
 
 @lru_cache
 def everyday_words() -> frozenset[str]:
-    """Frequent words, and the words of our own antonyms."""
-    listed = (word for parts in antonyms().values() for found in parts.values() for word in found)
+    """Frequent words, and the words of the built-in antonyms."""
+    listed = (word for parts in antonyms().values() for words in parts.values() for word in words)
     return frozenset((*word_tags(), *antonyms(), *listed))
 
 
@@ -107,7 +107,8 @@ def _antonym_table(rows: Iterable[tuple[str, str, str]]) -> Antonyms:
     for part, word, antonym in rows:
         table.setdefault(word, {}).setdefault(part, {})[antonym] = None
     return {
-        word: {part: tuple(found) for part, found in parts.items()} for word, parts in table.items()
+        word: {part: tuple(listed) for part, listed in parts.items()}
+        for word, parts in table.items()
     }
 
 
@@ -141,7 +142,7 @@ def _pairs(path: Path) -> Iterator[tuple[str, str, str]]:
 
 
 class _Lemma(NamedTuple):
-    """A word of a WordNet synset: its file's part of speech, and the synset's place in it."""
+    """A word of a WordNet synset: its file's part of speech, and the synset's offset in it."""
 
     part: str
     offset: str
@@ -160,14 +161,21 @@ def _wndb_antonyms(folder: Path) -> Iterator[tuple[str, str, str]]:
     links: list[tuple[_Lemma, _Lemma]] = []
     for path, part in present.items():
         for number, line in Source(path).filled_lines():
-            if not line.startswith(" "):  # the licence stands there, indented
+            if not line.startswith(" "):  # the licence is indented
                 _read_synset(line, part, path, number, words, links)
     for here, there in links:
         if here in words and there in words:
             yield here.part, words[here], words[there]
 
 
-def _read_synset(line, part: str, path: Path, number: int, words: dict, links: list) -> None:
+def _read_synset(
+    line: str,
+    part: str,
+    path: Path,
+    number: int,
+    words: dict[_Lemma, str],
+    links: list[tuple[_Lemma, _Lemma]],
+) -> None:
     """Add a synset's words, and its antonym pointers (`!`) from word to word."""
     fields = line.partition("|")[0].split()
     try:
@@ -177,10 +185,10 @@ def _read_synset(line, part: str, path: Path, number: int, words: dict, links: l
             words[_Lemma(part, offset, rank)] = word.replace("_", " ")
         at = 4 + 2 * count
         for start in range(at + 1, at + 1 + 4 * int(fields[at]), 4):
-            symbol, target, kind, ends = fields[start : start + 4]
+            symbol, target, kind, word_ranks = fields[start : start + 4]
             if symbol == "!":
                 other = {"v": "verb", "a": "adj", "s": "adj", "r": "adv", "n": "noun"}[kind]
-                source, goal = int(ends[:2], 16), int(ends[2:], 16)
+                source, goal = int(word_ranks[:2], 16), int(word_ranks[2:], 16)
                 links.append((_Lemma(part, offset, source), _Lemma(other, target, goal)))
     except (IndexError, ValueError, KeyError):
         raise BadInput(
@@ -197,7 +205,7 @@ def _nltk_antonyms() -> Iterator[tuple[str, str, str]]:
     except (ImportError, LookupError) as error:
         raise BadInput(
             "NLTK's WordNet corpus is not installed.",
-            remedy="Run `python -m nltk.downloader wordnet`, or pass a WNdb folder instead.",
+            hint="Run `python -m nltk.downloader wordnet`, or pass a WNdb folder instead.",
         ) from error
     kinds = {"v": "verb", "a": "adj", "s": "adj", "r": "adv", "n": "noun"}
     for synset in synsets:
@@ -208,7 +216,7 @@ def _nltk_antonyms() -> Iterator[tuple[str, str, str]]:
 
 
 class Entities(NamedTuple):
-    """Entities of a domain: what each surface form may stand for, and who else is of that type."""
+    """Entities of a domain: types and meanings by surface form, and entities by type."""
 
     types: Mapping[str, tuple[str, ...]]  # surface -> types, the commonest first
     members: Mapping[str, tuple[str, ...]]  # type -> entities
@@ -229,10 +237,15 @@ def entities(path: str) -> Entities:
             counts[kind] = counts.get(kind, 0) + 1
             meanings.setdefault(form, set()).add(entity)
     return Entities(
-        {form: tuple(sorted(found, key=lambda k: (-found[k], k))) for form, found in types.items()},
-        {kind: tuple(found) for kind, found in members.items()},
-        {form: frozenset(found) for form, found in meanings.items()},
+        {form: _by_count(counts) for form, counts in types.items()},
+        {kind: tuple(listed) for kind, listed in members.items()},
+        {form: frozenset(listed) for form, listed in meanings.items()},
     )
+
+
+def _by_count(counts: Mapping[str, int]) -> tuple[str, ...]:
+    """The keys, the most frequent first."""
+    return tuple(sorted(counts, key=lambda key: (-counts[key], key)))
 
 
 def _entity_row(line: str, path: str, number: int) -> tuple[str, str, str]:

@@ -9,11 +9,11 @@ SUBJECTS = frozenset(["i", "you", "he", "she", "it", "we", "they", "who", "u", "
 _NOMINAL = ("NN", "NNS", "NNP", "JJ", "JJR", "JJS", "CD")
 _AFTER_DETERMINER = frozenset(("DT", "PDT", "PRP$", "POS", "CD", "JJ", "JJR", "JJS", "WP$"))
 _BREAKS = frozenset((".", ",", ":", "CC", "IN", "WRB"))
-_BY_PLACE = frozenset(["that", "there", "do", "have", "her"])  # whose only tag may be wrong
+_BY_POSITION = frozenset(["that", "there", "do", "have", "her"])  # whose only tag may be wrong
 _ARTICLES = frozenset(["the", "a", "an", "my", "your", "our", "their", "its", "every"])
 _AS_NOUN = {"VB": "NN", "VBZ": "NNS"}
 _STAYS = frozenset(("RB", "RBR", "PRP"))  # an auxiliary waits behind these for its verb
-_PLACES = frozenset(
+_DESTINATIONS = frozenset(
     ["work", "school", "bed", "lunch", "dinner", "breakfast", "church", "court", "town"]
 )
 
@@ -25,7 +25,7 @@ _SEEMS = frozenset(
 _GOES = frozenset(["go", "goes", "went", "going", "gone", "get", "got", "come", "back", "walk"])
 
 
-class _Place(NamedTuple):
+class _Position(NamedTuple):
     """Where a word stands: what came before, what an auxiliary waits for, what comes next."""
 
     word: str
@@ -57,22 +57,24 @@ def light_tags(words: Sequence[str]) -> list[str]:
     A contraction has the tag of its first part: `I'm` is a pronoun, `don't` a verb.
     """
     entries = [entry(word) for word in words]
-    nexts = [*(each.tags for each in entries[1:]), (".",)]
+    nexts = [*(lexeme.tags for lexeme in entries[1:]), (".",)]
     tags, before, word_before, earlier, pending, inverted = [], ".", "", "", "", False
-    for word, known, after in zip(words, entries, nexts, strict=False):  # nexts of nothing: one
+    for word, lexeme, after in zip(words, entries, nexts, strict=False):  # nexts of nothing: one
         plain = normal(word)
-        tag = known.tags[0]
-        if tag in ("VB", "VBZ") or len(known.tags) > 1 or plain in _BY_PLACE:
-            tag = _choose(known.tags, _Place(plain, before, word_before, earlier, pending, after))
+        tag = lexeme.tags[0]
+        if tag in ("VB", "VBZ") or len(lexeme.tags) > 1 or plain in _BY_POSITION:
+            tag = _choose(
+                lexeme.tags, _Position(plain, before, word_before, earlier, pending, after)
+            )
         tags.append(tag)
-        if known.wants and (tag[:1] in "VM" or known.acts_as):
+        if lexeme.wants and (tag[:1] in "VM" or lexeme.acts_as):
             opens = _opens(before, word_before) or before in ("WP", "WRB", "WDT")
-            pending = known.wants
-            inverted = plain in DO or (opens and not known.acts_as)
+            pending = lexeme.wants
+            inverted = plain in DO or (opens and not lexeme.acts_as)
         elif not _keeps_waiting(tag, inverted):
             pending = ""
-        before, word_before, earlier = known.acts_as or tag, plain, word_before
-        if known.acts_as == "POS" and _is_verb_s(after):
+        before, word_before, earlier = lexeme.acts_as or tag, plain, word_before
+        if lexeme.acts_as == "POS" and _is_verb_s(after):
             before, pending = "VBZ", "BE"
     return tags
 
@@ -89,158 +91,159 @@ def _is_verb_s(after: tuple[str, ...]) -> bool:
     return after[0] in ("DT", "VBG", "IN", "RB", "PRP", "TO", "VBN")
 
 
-def _choose(tags: tuple[str, ...], place: _Place) -> str:
+def _choose(tags: tuple[str, ...], here: _Position) -> str:
     """One of a word's possible tags, or another one for those of `_BY_PLACE`."""
-    if place.word == "that":
-        follows = place.after[0] in ("NN", "NNS", "CD", "VBZ", "MD", "VBD", ".", ",")
-        return "DT" if follows or place.pending == "BE" else "IN"
-    if place.word == "there":
-        verb_next = place.after[0] in ("VBZ", "VBP", "VBD", "MD")
-        asked = place.pending == "BE" and place.after[0] in ("DT", "CD", "JJ", "PRP")
-        return "EX" if verb_next or asked or place.opens else "RB"
-    if place.word in ("do", "have") and place.starts_question:
+    if here.word == "that":
+        follows = here.after[0] in ("NN", "NNS", "CD", "VBZ", "MD", "VBD", ".", ",")
+        return "DT" if follows or here.pending == "BE" else "IN"
+    if here.word == "there":
+        verb_next = here.after[0] in ("VBZ", "VBP", "VBD", "MD")
+        in_question = here.pending == "BE" and here.after[0] in ("DT", "CD", "JJ", "PRP")
+        return "EX" if verb_next or in_question or here.opens else "RB"
+    if here.word in ("do", "have") and here.starts_question:
         return "VBP"
-    if place.word == "her":
-        return "PRP$" if place.after[0] in (*_NOMINAL, "VBG") else "PRP"
+    if here.word == "her":
+        return "PRP$" if here.after[0] in (*_NOMINAL, "VBG") else "PRP"
     if len(tags) == 1:
-        return _only_verb(tags[0], place)
+        return _only_verb(tags[0], here)
     if tags[0] == "NNP":
-        return _name(tags, place)
+        return _name(tags, here)
     if "VB" in tags or "VBP" in tags:
-        return _verb_or_not(tags, place)
+        return _verb_or_not(tags, here)
     if "VBD" in tags:
-        return _past(tags, place)
+        return _past(tags, here)
     if "VBZ" in tags:
-        return _third_person(tags, place)
-    return _modifier(tags, place)
+        return _third_person(tags, here)
+    return _modifier(tags, here)
 
 
-def _only_verb(tag: str, place: _Place) -> str:
+def _only_verb(tag: str, here: _Position) -> str:
     """A word that the lexicon has as a verb only; behind an article it is a noun: `the logs`."""
-    if place.word_before in _ARTICLES and tag in _AS_NOUN and place.word not in ("is", "has", "be"):
+    if here.word_before in _ARTICLES and tag in _AS_NOUN and here.word not in ("is", "has", "be"):
         return _AS_NOUN[tag]
-    return _base_form(place) if tag == "VB" else tag
+    return _base_form(here) if tag == "VB" else tag
 
 
-def _name(tags: tuple[str, ...], place: _Place) -> str:
+def _name(tags: tuple[str, ...], here: _Position) -> str:
     """A name, unless the capital only opens a sentence."""
-    if place.before == "." and len(tags) > 2 and "VB" in tags:
-        return _verb_or_not(tags[1:], place)
-    return tags[1] if place.before == "." and tags[1] == "JJ" else "NNP"
+    if here.before == "." and len(tags) > 2 and "VB" in tags:
+        return _verb_or_not(tags[1:], here)
+    return tags[1] if here.before == "." and tags[1] == "JJ" else "NNP"
 
 
-def _base_form(place: _Place) -> str:
+def _base_form(here: _Position) -> str:
     """VBP behind a subject, VB elsewhere."""
-    if place.pending in ("VB", "BE") or place.before in ("TO", "MD"):
+    if here.pending in ("VB", "BE") or here.before in ("TO", "MD"):
         return "VB"
-    if place.pending == "VBN" and place.word in past_forms()["VBN"]:
+    if here.pending == "VBN" and here.word in past_forms()["VBN"]:
         return "VBN"  # "have come"
-    if place.word_before in SUBJECTS or place.before in ("NNS", "NNP", "NN", "EX", "WDT"):
+    if here.word_before in SUBJECTS or here.before in ("NNS", "NNP", "NN", "EX", "WDT"):
         return "VBP"
-    return "VBP" if place.before == "RB" and not place.opens and place.word != "be" else "VB"
+    return "VBP" if here.before == "RB" and not here.opens and here.word != "be" else "VB"
 
 
-def _verb_or_not(tags: tuple[str, ...], place: _Place) -> str:
+def _verb_or_not(tags: tuple[str, ...], here: _Position) -> str:
     """A word that may be a verb's base: a verb where one is due, else its other class."""
     others = [tag for tag in tags if tag not in ("VB", "VBP")]
-    if place.word == "like":
-        return _like(place)
-    if place.word == "miss" and place.after[0] == "NNP":
+    if here.word == "like":
+        return _like(here)
+    if here.word == "miss" and here.after[0] == "NNP":
         return "NNP"
     if not others:
-        return _base_form(place)
+        return _base_form(here)
     if "VBD" in others:
-        return _base_or_past(others, place)
-    if place.before in _AFTER_DETERMINER:
-        return _modifier(tuple(others), place)
-    if place.pending == "VB" and place.before != "IN":
+        return _base_or_past(others, here)
+    if here.before in _AFTER_DETERMINER:
+        return _modifier(tuple(others), here)
+    if here.pending == "VB" and here.before != "IN":
         return "VB"
-    if place.before == "TO":
-        goes = place.earlier in _GOES and place.word in _PLACES
+    if here.before == "TO":
+        goes = here.earlier in _GOES and here.word in _DESTINATIONS
         return others[0] if goes else "VB"
-    if place.pending in ("VBN", "BE") or place.before in ("IN", "WP$"):
+    if here.pending in ("VBN", "BE") or here.before in ("IN", "WP$"):
         return others[0]
-    return _by_subject(tags, others, place)
+    return _by_subject(tags, others, here)
 
 
-def _by_subject(tags: tuple[str, ...], others: list[str], place: _Place) -> str:
+def _by_subject(tags: tuple[str, ...], others: list[str], here: _Position) -> str:
     """A verb behind a subject or as an imperative."""
-    due = tags[0] in ("VB", "VBP") or place.after[0] in ("DT", "PRP", "PRP$", "TO")
-    if place.word_before in SUBJECTS:
-        object_too = place.word_before in ("you", "it", "who")
+    due = tags[0] in ("VB", "VBP") or here.after[0] in ("DT", "PRP", "PRP$", "TO")
+    if here.word_before in SUBJECTS:
+        object_too = here.word_before in ("you", "it", "who")
         return "VBP" if not object_too or "VB" in tags[:2] or due else others[0]
-    if place.word_before in ("me", "him", "us", "them", "her") and due:
+    if here.word_before in ("me", "him", "us", "them", "her") and due:
         return "VB"
-    if place.opens and place.before != "CC":
-        return "VB" if due and place.after[0] not in ("MD", "VBZ") else others[0]
-    if place.before in ("NNS", "RB", "WP", "WDT", "CC", "WRB"):
-        acts = tags[0] in ("VB", "VBP") or place.after[0] in ("DT", "PRP$")  # "then open a window"
-        return ("VB" if place.opens else "VBP") if acts else others[0]
+    if here.opens and here.before != "CC":
+        return "VB" if due and here.after[0] not in ("MD", "VBZ") else others[0]
+    if here.before in ("NNS", "RB", "WP", "WDT", "CC", "WRB"):
+        acts = tags[0] in ("VB", "VBP") or here.after[0] in (
+            "DT",
+            "PRP$",
+        )  # "then open a window"
+        return ("VB" if here.opens else "VBP") if acts else others[0]
     return others[0]
 
 
-def _like(place: _Place) -> str:
+def _like(here: _Position) -> str:
     """The verb `like`, or the preposition."""
-    if place.word_before in _SEEMS or place.word_before in ("so", "more", "much", "kinda"):
+    if here.word_before in _SEEMS or here.word_before in ("so", "more", "much", "kinda"):
         return "IN"
-    if place.pending == "VB" or place.before in ("TO", "MD"):
+    if here.pending == "VB" or here.before in ("TO", "MD"):
         return "VB"
-    if (place.pending != "BE" and place.word_before in SUBJECTS) or place.before == "RB":
+    if (here.pending != "BE" and here.word_before in SUBJECTS) or here.before == "RB":
         return "VBP"
-    return "VBP" if place.before == "NNS" and place.after[0] in ("TO", "VBG", "DT") else "IN"
+    return "VBP" if here.before == "NNS" and here.after[0] in ("TO", "VBG", "DT") else "IN"
 
 
-def _base_or_past(others: list[str], place: _Place) -> str:
+def _base_or_past(others: list[str], here: _Position) -> str:
     """A verb whose base and past look the same: `put`, `read`, `cut`."""
-    if place.before in _AFTER_DETERMINER and "NN" in others:
+    if here.before in _AFTER_DETERMINER and "NN" in others:
         return "NN"
-    if place.pending in ("VBN", "BE"):
+    if here.pending in ("VBN", "BE"):
         return "VBN"
     return (
-        "VBD"
-        if place.word_before in ("he", "she", "it") and not place.pending
-        else _base_form(place)
+        "VBD" if here.word_before in ("he", "she", "it") and not here.pending else _base_form(here)
     )
 
 
-def _past(tags: tuple[str, ...], place: _Place) -> str:
+def _past(tags: tuple[str, ...], here: _Position) -> str:
     """A past form: participle behind be and have, adjective behind a determiner, else past."""
-    if place.pending in ("VBN", "BE"):
+    if here.pending in ("VBN", "BE"):
         return "VBN" if "VBN" in tags else "VBD"
-    if place.before in _AFTER_DETERMINER and place.before != "POS":
+    if here.before in _AFTER_DETERMINER and here.before != "POS":
         return "JJ" if "JJ" in tags else "VBN" if "VBN" in tags else tags[0]
-    if "JJ" in tags and place.before in ("RB", "VB", "VBG") and tags[0] == "JJ":
+    if "JJ" in tags and here.before in ("RB", "VB", "VBG") and tags[0] == "JJ":
         return "JJ"
-    return "VBN" if "VBN" in tags and place.before in ("IN", "VBD", "VB") else "VBD"
+    return "VBN" if "VBN" in tags and here.before in ("IN", "VBD", "VB") else "VBD"
 
 
-def _third_person(tags: tuple[str, ...], place: _Place) -> str:
+def _third_person(tags: tuple[str, ...], here: _Position) -> str:
     """`works` as a verb behind a singular subject, else a plural noun."""
     if "NNS" not in tags:
         return "VBZ"
-    if place.before in ("PRP", "WP") or place.word_before in ("that", "which", "this", "one"):
+    if here.before in ("PRP", "WP") or here.word_before in ("that", "which", "this", "one"):
         return "VBZ"
-    if place.before in (*_AFTER_DETERMINER, "IN", "TO", "VB", "VBP", "VBD", "VBG"):
+    if here.before in (*_AFTER_DETERMINER, "IN", "TO", "VB", "VBP", "VBD", "VBG"):
         return "NNS"
-    if place.after[0] in ("VB", "VBP", "VBZ", "VBD", "MD"):
+    if here.after[0] in ("VB", "VBP", "VBZ", "VBD", "MD"):
         return "NNS"  # "web sites provide"
-    if tags[0] == "VBZ" and place.before in ("NN", "NNP", "RB", "."):
+    if tags[0] == "VBZ" and here.before in ("NN", "NNP", "RB", "."):
         return "VBZ"
-    follows = place.after[0] in ("DT", "PRP", "PRP$", "TO", "RB", "IN")
-    return "VBZ" if place.before in ("NN", "NNP") and follows else "NNS"
+    follows = here.after[0] in ("DT", "PRP", "PRP$", "TO", "RB", "IN")
+    return "VBZ" if here.before in ("NN", "NNP") and follows else "NNS"
 
 
-def _modifier(tags: tuple[str, ...], place: _Place) -> str:
+def _modifier(tags: tuple[str, ...], here: _Position) -> str:
     """Adjective before a noun, noun behind a determiner, adverb behind a verb."""
-    noun_next = place.after[0] in ("NN", "NNS", "NNP")
-    if place.word == "enough" and "NN" in place.after:
+    noun_next = here.after[0] in ("NN", "NNS", "NNP")
+    if here.word == "enough" and "NN" in here.after:
         return "JJ"
-    if place.word == "right" and place.after[0] in ("RB", "IN"):
+    if here.word == "right" and here.after[0] in ("RB", "IN"):
         return "RB"  # "right now", "right after it"
-    if "JJ" in tags and (noun_next or (place.pending == "BE" and tags[0] != "RB")):
+    if "JJ" in tags and (noun_next or (here.pending == "BE" and tags[0] != "RB")):
         return "JJ"
-    if place.before in _AFTER_DETERMINER and not noun_next:
+    if here.before in _AFTER_DETERMINER and not noun_next:
         return next((tag for tag in tags if tag[:2] == "NN"), tags[0])
-    if "RB" in tags and place.before[:2] == "VB" and not place.pending and not noun_next:
+    if "RB" in tags and here.before[:2] == "VB" and not here.pending and not noun_next:
         return "RB"
     return tags[0]

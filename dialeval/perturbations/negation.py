@@ -69,7 +69,7 @@ class AddNegation(Perturbation):
 
     def __post_init__(self):
         if self.rules not in ("full", "released"):
-            raise BadInput(f"unknown rules {self.rules!r}.", remedy="Choose full or released.")
+            raise BadInput(f"unknown rules {self.rules!r}.", hint="Choose full or released.")
 
     def edits(self, text: str, rng: Random) -> list[Edit]:
         """The first verb's replacement; empty if no verb can be negated."""
@@ -82,13 +82,13 @@ class AddNegation(Perturbation):
 
 def _full(line: Line) -> Iterator[Edit]:
     """Edits that negate a verb, finite ones first."""
-    skipped = line.places_of(_FORMULAS)
-    places = [at for at in range(len(line)) if at not in skipped]
-    for at in places:
+    skipped = line.indices_of(_FORMULAS)
+    indices = [at for at in range(len(line)) if at not in skipped]
+    for at in indices:
         edit = _finite(line, at)
         if edit:
             yield edit
-    for at in places:
+    for at in indices:
         if _is_open_infinitive(line, at):
             yield line.replace(at, f"not {line[at].form}")
 
@@ -162,16 +162,16 @@ def _undo_word(line: Line, at: int) -> Edit | None:
         return subject
     inverted = line.is_inverted(at)
     last = line.past_adverbs(at + inverted)
-    for place in range(at + 1, min(last + 1, len(line))):
-        form = line[place].form
+    for index in range(at + 1, min(last + 1, len(line))):
+        form = line[index].form
         if form == "never":
-            return line.drop(place)
-        if form == "not" and line[place + 1].form != "only":
-            return _undo_not(line, at, place)
-        if form == "no" and line[place + 1].form == "one":
-            return line.span(place, place + 1, with_case_of("someone", line[place].text))
-        if form in _OPPOSITE and line[place + 1].form not in ("longer", "more", "matter"):
-            return line.replace(place, _OPPOSITE[form])
+            return line.drop(index)
+        if form == "not" and line[index + 1].form != "only":
+            return _undo_not(line, at, index)
+        if form == "no" and line[index + 1].form == "one":
+            return line.span(index, index + 1, with_case_of("someone", line[index].text))
+        if form in _OPPOSITE and line[index + 1].form not in ("longer", "more", "matter"):
+            return line.replace(index, _OPPOSITE[form])
     return None
 
 
@@ -188,11 +188,11 @@ def _undo_subject(line: Line, at: int) -> Edit | None:
     return line.span(first, last, with_case_of(new, line[first].text))
 
 
-def _undo_not(line: Line, at: int, place: int) -> Edit:
-    verb = line.past_adverbs(place)
+def _undo_not(line: Line, at: int, index: int) -> Edit:
+    verb = line.past_adverbs(index)
     if line[at].form in DO and line[verb].tag == "VB" and not line.is_inverted(at):
-        return _merge(line, at, place + 1, verb, line[at].form)
-    return line.drop(place)
+        return _merge(line, at, index + 1, verb, line[at].form)
+    return line.drop(index)
 
 
 def _polarity(line: Line, edit: Edit) -> Iterator[Edit]:
@@ -238,7 +238,7 @@ def _cannot_agree(line: Line, at: int) -> bool:
     before = line[at - 1]
     if before.form in ("he", "she", "it"):
         return True
-    joined = any(line[place].form in ("and", "or") for place in range(at - 4, at - 1))
+    joined = any(line[index].form in ("and", "or") for index in range(at - 4, at - 1))
     return before.tag == "NN" and not joined
 
 

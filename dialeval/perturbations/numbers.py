@@ -10,7 +10,7 @@ from typing import ClassVar
 from dialeval.perturbations.base import Edit, Perturbation
 from dialeval.perturbations.inflection import with_case_of
 from dialeval.perturbations.lexicon import names
-from dialeval.perturbations.tokens import Token, tokens
+from dialeval.perturbations.tokens import Token, tokenize
 
 _SERIES = tuple(
     tuple(row.split())
@@ -51,32 +51,32 @@ class NumberSwap(Perturbation):
 
     def edits(self, text: str, rng: Random) -> list[Edit]:
         """A replacement for every number."""
-        found, edits = tokens(text), []
-        for at, token in enumerate(found):
-            counts = token.is_word and not _is_idiom(found, at)
-            new = _fitting_number(found, at, rng) if counts else None
+        tokens, edits = tokenize(text), []
+        for at, token in enumerate(tokens):
+            counts = token.is_word and not _is_idiom(tokens, at)
+            new = _fitting_number(tokens, at, rng) if counts else None
             if new is not None and new != token.text:
                 edits.append(Edit(token.start, token.text, new))
         return edits
 
 
-def _is_idiom(found: Sequence[Token], at: int) -> bool:
+def _is_idiom(tokens: Sequence[Token], at: int) -> bool:
     """Whether a number counts nothing: `high five`, `24/7`, `fifty-fifty`."""
-    word = found[at].word
-    beside = f"{_form(found, at - 1)} {word}", f"{word} {_form(found, at + 1)}"
-    return word in _IDIOMS or not _IDIOMS.isdisjoint(beside) or _is_round_the_clock(found, at)
+    word = tokens[at].word
+    beside = f"{_form(tokens, at - 1)} {word}", f"{word} {_form(tokens, at + 1)}"
+    return word in _IDIOMS or not _IDIOMS.isdisjoint(beside) or _is_round_the_clock(tokens, at)
 
 
-def _is_round_the_clock(found: Sequence[Token], at: int) -> bool:
-    slash = next((place for place in (at - 1, at + 1) if _form(found, place) == "/"), 0)
-    return bool(slash) and (_form(found, slash - 1), _form(found, slash + 1)) == ("24", "7")
+def _is_round_the_clock(tokens: Sequence[Token], at: int) -> bool:
+    slash = next((index for index in (at - 1, at + 1) if _form(tokens, index) == "/"), 0)
+    return bool(slash) and (_form(tokens, slash - 1), _form(tokens, slash + 1)) == ("24", "7")
 
 
-def _fitting_number(found: Sequence[Token], at: int, rng: Random) -> str | None:
+def _fitting_number(tokens: Sequence[Token], at: int, rng: Random) -> str | None:
     """Another number that goes with the article before it; None if there is none."""
-    before = _form(found, at - 1)
+    before = _form(tokens, at - 1)
     for _ in range(20):
-        new = _other_number(found, at, rng)
+        new = _other_number(tokens, at, rng)
         if new is None or before not in ("a", "an"):
             return new
         if bool(_AN.match(new)) == (before == "an"):
@@ -84,16 +84,16 @@ def _fitting_number(found: Sequence[Token], at: int, rng: Random) -> str | None:
     return None
 
 
-def _other_number(found: Sequence[Token], at: int, rng: Random) -> str | None:
+def _other_number(tokens: Sequence[Token], at: int, rng: Random) -> str | None:
     """Another number in the form of the token; None if the token is no number."""
-    word = found[at].text
+    word = tokens[at].text
     if not word[0].isdigit():
-        return _other_words(word, _form(found, at - 1), rng)
+        return _other_words(word, _form(tokens, at - 1), rng)
     match = _DIGITS.fullmatch(word)
     if match is None:
         return None
     ending = match["end"] or ""
-    new = _other_digits(match["body"], ending.lower(), found, at, rng)
+    new = _other_digits(match["body"], ending.lower(), tokens, at, rng)
     if new is None:
         return None
     if ending.lower() in ("st", "nd", "rd", "th"):
@@ -106,25 +106,25 @@ def _other_words(word: str, before: str, rng: Random) -> str | None:
     parts = word.split("-")
     if not any(part.lower() in _IN_SERIES for part in parts):
         return None
-    for place, part in enumerate(parts):
+    for index, part in enumerate(parts):
         row = _IN_SERIES.get(part.lower())
         if row:
-            tens = parts[place - 1].lower() if place else before
+            tens = parts[index - 1].lower() if index else before
             row = _UNITS if tens in _SERIES[2] and part.lower() in _UNITS else row
             row = _PAST_HOUR if tens in _SERIES[0] and part.lower() in _PAST_HOUR else row
             others = [other for other in row if other != part.lower()]
-            parts[place] = with_case_of(rng.choice(others), part)
+            parts[index] = with_case_of(rng.choice(others), part)
     return "-".join(parts)
 
 
 def _other_digits(
-    body: str, ending: str, found: Sequence[Token], at: int, rng: Random
+    body: str, ending: str, tokens: Sequence[Token], at: int, rng: Random
 ) -> str | None:
     """Other digits of the same form: a time, a date, a price, a year, a count."""
     if ":" in body:
         return _time(body, rng)
     if body.isdigit():
-        return _integer(body, ending, found, at, rng)
+        return _integer(body, ending, tokens, at, rng)
     if "/" in body:
         return "/".join(_other_count(part, rng) or part for part in body.split("/"))
     head, point, tail = body.rpartition(".")
@@ -136,15 +136,15 @@ def _other_digits(
     return _other_count(body, rng)
 
 
-def _integer(body: str, ending: str, found: Sequence[Token], at: int, rng: Random) -> str | None:
+def _integer(body: str, ending: str, tokens: Sequence[Token], at: int, rng: Random) -> str | None:
     """Another whole number; hours, minutes, days and years stay what they are."""
-    value, behind = int(body), _form(found, at + 1)
-    if _form(found, at - 1) == ":" and len(body) == 2:
+    value, behind = int(body), _form(tokens, at + 1)
+    if _form(tokens, at - 1) == ":" and len(body) == 2:
         return f"{_draw(range(0, 60, 5), value, rng):02d}"
-    is_hour = behind == ":" and _form(found, at + 2).isdigit()
+    is_hour = behind == ":" and _form(tokens, at + 2).isdigit()
     if value <= 24 and (ending in ("am", "pm") or behind in _CLOCK or is_hour):
         return str(_draw(range(1, 13), value, rng))
-    if 1 < value <= 12 and _form(found, at - 1) in ("at", "until", "till", "by"):
+    if 1 < value <= 12 and _form(tokens, at - 1) in ("at", "until", "till", "by"):
         return str(_draw(range(2, 13), value, rng))
     if value == 100 and "%" in (ending, behind):
         return str(rng.randrange(20, 100, 10))
@@ -155,8 +155,8 @@ def _integer(body: str, ending: str, found: Sequence[Token], at: int, rng: Rando
     return None if value <= 1 else _other_count(body, rng)
 
 
-def _form(found: Sequence[Token], at: int) -> str:
-    return found[at].word if 0 <= at < len(found) else ""
+def _form(tokens: Sequence[Token], at: int) -> str:
+    return tokens[at].word if 0 <= at < len(tokens) else ""
 
 
 def _time(body: str, rng: Random) -> str:

@@ -13,7 +13,7 @@ from dialeval.perturbations.forms import same_form
 from dialeval.perturbations.inflection import article, base_form, inflect
 from dialeval.perturbations.synonyms import Phrases, phrases, wordnet
 from dialeval.perturbations.tagging import tags
-from dialeval.perturbations.tokens import Token, tokens, word_set
+from dialeval.perturbations.tokens import Token, tokenize, word_set
 
 _PARTS = {"NN": "noun", "VB": "verb", "JJ": "adj", "RB": "adv"}
 _LIGHT = word_set(
@@ -69,59 +69,61 @@ class DataParaphrase(Perturbation):
         object.__setattr__(self, "relations", tuple(self.relations))
 
     def edits(self, text: str, rng: Random) -> Sequence[Edit]:
-        found = tokens(text)
+        tokens = tokenize(text)
         edits, done = [], 0
-        for start, end, choices in self._matches(found):
+        for start, end, choices in self._matches(tokens):
             if choices and (self.rate == 1.0 or rng.random() < self.rate):
                 new = choices[int(rng.random() * len(choices))]
-                edits.append(_replacement(text, found, start, end, new, start > done))
+                edits.append(_replacement(text, tokens, start, end, new, start > done))
                 done = end
         return edits
 
-    def _matches(self, found: Sequence[Token]) -> Iterator[Match]:
+    def _matches(self, tokens: Sequence[Token]) -> Iterator[Match]:
         where = self.lexicon
         if where is not None and (where == "wordnet" or Path(where).is_dir()):
-            return _word_matches(found, where, self.senses, self.agree)
-        matches = _phrase_matches(found, phrases(where, self.relations))
+            return _word_matches(tokens, where, self.senses, self.agree)
+        matches = _phrase_matches(tokens, phrases(where, self.relations))
         if where is None or not self.agree:
             return matches
         return (
-            (start, end, _agreeing(" ".join(token.word for token in found[start:end]), choices))
+            (start, end, _same_form_only(tokens[start:end], choices))
             for start, end, choices in matches
         )
 
 
-def _agreeing(before: str, choices: Sequence[str]) -> tuple[str, ...]:
+def _same_form_only(tokens: Sequence[Token], choices: Sequence[str]) -> tuple[str, ...]:
+    """The choices in the grammatical form of the tokens that they would replace."""
+    before = " ".join(token.word for token in tokens)
     return tuple(new for new in choices if same_form(before, new))
 
 
-def _phrase_matches(found: Sequence[Token], table: Phrases) -> Iterator[Match]:
+def _phrase_matches(tokens: Sequence[Token], table: Phrases) -> Iterator[Match]:
     """The longest phrase at each place, from left to right."""
     choices, lengths = table
-    words = [token.word if token[3] == "word" else "" for token in found]
+    words = [token.word if token[3] == "word" else "" for token in tokens]
     at = 0
     while at < len(words):
-        taken = 1
+        width = 1
         for length in range(lengths.get(words[at], 0), 0, -1):
             new = choices.get(" ".join(words[at : at + length]))
             if new is not None:
                 yield at, min(at + length, len(words)), new
-                taken = length
+                width = length
                 break
-        at += taken
+        at += width
 
 
-def _word_matches(found: Sequence[Token], where: str, senses: int, close: bool) -> Iterator[Match]:
+def _word_matches(tokens: Sequence[Token], where: str, senses: int, close: bool) -> Iterator[Match]:
     """Single words with their synonyms in the same form; words of little meaning are left alone."""
-    known = wordnet(where, senses)
-    for at, (token, tag) in enumerate(zip(found, tags([t.text for t in found]), strict=True)):
+    wordnet_table = wordnet(where, senses)
+    for at, (token, tag) in enumerate(zip(tokens, tags([t.text for t in tokens]), strict=True)):
         part = _PARTS.get(tag[:2])
         if not token.is_word or part is None or tag.startswith("NNP"):
             continue
         base = base_form(token.word, part)
         if base not in _LIGHT:
-            synonyms = known.synonyms(base, part, close)
-            yield at, at + 1, tuple(_inflected(each, tag) for each in synonyms)
+            synonyms = wordnet_table.synonyms(base, part, close)
+            yield at, at + 1, tuple(_inflected(synonym, tag) for synonym in synonyms)
 
 
 def _inflected(phrase: str, tag: str) -> str:
@@ -131,24 +133,24 @@ def _inflected(phrase: str, tag: str) -> str:
 
 
 def _replacement(
-    text: str, found: Sequence[Token], start: int, end: int, new: str, free: bool
+    text: str, tokens: Sequence[Token], start: int, end: int, new: str, free: bool
 ) -> Edit:
     """An edit of the tokens from `start` to `end`.
 
     The article before them goes along where it has to change, and where it is still `free`.
     """
-    first = found[start]
-    before = text[first.start : found[end - 1].end]
-    new = _cased(new, before, opens=start == 0 or found[start - 1].text[-1] in ".!?")
-    place = first.start
-    if free and found[start - 1].word in ("a", "an"):
-        old = found[start - 1]
+    first = tokens[start]
+    before = text[first.start : tokens[end - 1].end]
+    new = _cased(new, before, opens=start == 0 or tokens[start - 1].text[-1] in ".!?")
+    start_offset = first.start
+    if free and tokens[start - 1].word in ("a", "an"):
+        old = tokens[start - 1]
         if article(before) == old.word != article(new):
-            place = old.start
-            before = text[place : found[end - 1].end]
+            start_offset = old.start
+            before = text[start_offset : tokens[end - 1].end]
             fitting = old.text[0] + article(new)[1:]
             new = fitting + text[old.end : first.start] + new
-    return Edit(place, before, new)
+    return Edit(start_offset, before, new)
 
 
 def _cased(new: str, before: str, opens: bool) -> str:

@@ -57,7 +57,7 @@ class QuestionStatement(Perturbation):
     def edits(self, text: str, rng: Random) -> list[Edit]:
         """The inversion, the words that depend on it, and the end mark; empty if none is safe."""
         line = read_line(text, self.tagger)
-        skipped = line.places_of(_FORMULAS)
+        skipped = line.indices_of(_FORMULAS)
         for sentence in _sentences(line):
             if sentence.first in skipped or not _is_simple(line, sentence):
                 continue
@@ -69,13 +69,13 @@ class QuestionStatement(Perturbation):
 
 def _sentences(line: Line) -> list[_Sentence]:
     """Sentences, each from its first word behind a greeting."""
-    found, first = [], 0
+    sentences, first = [], 0
     for at in range(len(line) + 1):
         if line[at].tag == "." and at > first:
-            found.append(_Sentence(_past_greeting(line, first, at), at))
+            sentences.append(_Sentence(_past_greeting(line, first, at), at))
         if line[at].tag == ".":
             first = at + 1
-    return found
+    return sentences
 
 
 def _past_greeting(line: Line, first: int, end: int) -> int:
@@ -116,9 +116,9 @@ def _is_auxiliary(line: Line, at: int, verb: int) -> bool:
     host = split_contraction(line[at].form)[0]
     if line[at].tag == "MD" or host in BE:
         return True
-    ends = line[verb].tag in (".", ",") and line[at].tag != "VB"  # "Yes , I have ."
+    is_final = line[verb].tag in (".", ",") and line[at].tag != "VB"  # "Yes , I have ."
     helped = line[verb].tag == ("VBN" if host in HAVE else "VB")
-    return (helped or ends) and host in HAVE | DO
+    return (helped or is_final) and host in HAVE | DO
 
 
 def _to_statement(line: Line, sentence: _Sentence) -> list[Edit]:
@@ -143,8 +143,8 @@ def _to_statement(line: Line, sentence: _Sentence) -> list[Edit]:
 
 def _polarity(line: Line, start: int, end: int) -> list[Edit]:
     """`any` as `some`, which statements ask for."""
-    places = (at for at in range(start + 1, end) if line[at].form in _POLARITY)
-    return [line.replace(at, _POLARITY[line[at].form]) for at in places]
+    indices = (at for at in range(start + 1, end) if line[at].form in _POLARITY)
+    return [line.replace(at, _POLARITY[line[at].form]) for at in indices]
 
 
 def _to_question(line: Line, sentence: _Sentence) -> list[Edit]:

@@ -10,7 +10,7 @@ from dialeval.dialogues.sources import BadInput
 from dialeval.perturbations.base import Edit, Perturbation
 from dialeval.perturbations.forms import is_known
 from dialeval.perturbations.lexicon import word_tags
-from dialeval.perturbations.tokens import Token, tokens
+from dialeval.perturbations.tokens import Token, tokenize
 
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f][a-z\u00df-\u024f]{3,}")
@@ -42,24 +42,24 @@ class KeyboardTypos(Perturbation):
             raise BadInput(f"`words_per_typo` must be 1 or more, but got {self.words_per_typo}.")
 
     def edits(self, text: str, rng: Random) -> Sequence[Edit]:
-        found = tokens(text)
-        words = [at for at, token in enumerate(found) if _can_be_mistyped(found, at, token)]
-        total = sum(token[3] == "word" for token in found)
+        tokens = tokenize(text)
+        words = [at for at, token in enumerate(tokens) if _can_be_mistyped(tokens, at, token)]
+        total = sum(token[3] == "word" for token in tokens)
         most = min(len(words), max(1, total // self.words_per_typo))
-        chosen = (found[at] for at in sorted(rng.sample(words, most)))
+        chosen = (tokens[at] for at in sorted(rng.sample(words, most)))
         drawn = ((token, _typo(token.text, rng)) for token in chosen)
         return [Edit(token.start, token.text, typo) for token, typo in drawn if typo]
 
 
-def _can_be_mistyped(found: Sequence[Token], at: int, token: Token) -> bool:
+def _can_be_mistyped(tokens: Sequence[Token], at: int, token: Token) -> bool:
     if token[3] != "word" or not _LATIN.fullmatch(token.text):
         return False
-    return token.text[0].islower() or (_opens(found, at) and token.word in word_tags())
+    return token.text[0].islower() or (_opens(tokens, at) and token.word in word_tags())
 
 
-def _opens(found: Sequence[Token], at: int) -> bool:
+def _opens(tokens: Sequence[Token], at: int) -> bool:
     """Whether a token is the first of a sentence."""
-    return at == 0 or found[at - 1].text[-1] in ".!?\"'“"
+    return at == 0 or tokens[at - 1].text[-1] in ".!?\"'“"
 
 
 @lru_cache
@@ -135,37 +135,37 @@ class CasingAndPunctuation(Perturbation):
         object.__setattr__(self, "ways", tuple(self.ways))
         strange = [way for way in self.ways if way not in _WAYS]
         if strange or not self.ways:
-            raise BadInput(f"Unknown ways {strange}.", remedy=f"Choose from {', '.join(_WAYS)}.")
+            raise BadInput(f"Unknown ways {strange}.", hint=f"Choose from {', '.join(_WAYS)}.")
 
     def edits(self, text: str, rng: Random) -> Sequence[Edit]:
-        found = tokens(text)
+        tokens = tokenize(text)
         for way in rng.sample(self.ways, len(self.ways)):
-            edits = _WAYS[way](text, found)
+            edits = _WAYS[way](text, tokens)
             if edits:
                 return edits
         return []
 
 
-def _recased(found: Sequence[Token], case: Callable[[str], str]) -> list[Edit]:
-    words = ((token, case(token.text)) for token in found if token.shape == "word")
+def _change_case(tokens: Sequence[Token], case: Callable[[str], str]) -> list[Edit]:
+    words = ((token, case(token.text)) for token in tokens if token.shape == "word")
     return [Edit(token.start, token.text, new) for token, new in words if new != token.text]
 
 
-def _lower(text: str, found: Sequence[Token]) -> list[Edit]:
+def _lower(text: str, tokens: Sequence[Token]) -> list[Edit]:
     def case(word: str) -> str:
         return word if len(word) > 1 and word.isupper() else word.lower()
 
-    return _recased(found, case)
+    return _change_case(tokens, case)
 
 
-def _upper(text: str, found: Sequence[Token]) -> list[Edit]:
-    return _recased(found, str.upper)
+def _upper(text: str, tokens: Sequence[Token]) -> list[Edit]:
+    return _change_case(tokens, str.upper)
 
 
-def _drop(text: str, found: Sequence[Token]) -> list[Edit]:
+def _drop(text: str, tokens: Sequence[Token]) -> list[Edit]:
     """Full stops and commas taken out, each with the blank before it; a text keeps its words."""
     edits = []
-    for token in found if any(token.shape == "word" for token in found) else ():
+    for token in tokens if any(token.shape == "word" for token in tokens) else ():
         if token.text in (".", ",", "。", "，", "、") and _ends_a_word(text, token):
             start = token.start - (token.start > 0 and text[token.start - 1] == " ")
             edits.append(Edit(start, text[start : token.end], ""))
@@ -177,10 +177,10 @@ def _ends_a_word(text: str, token: Token) -> bool:
     return not text[token.end : token.end + 1].strip() or token.text in "。，、"
 
 
-def _double(text: str, found: Sequence[Token]) -> list[Edit]:
-    if not found or found[-1].text not in (".", "!", "?", "。", "！", "？"):
+def _double(text: str, tokens: Sequence[Token]) -> list[Edit]:
+    if not tokens or tokens[-1].text not in (".", "!", "?", "。", "！", "？"):
         return []
-    last = found[-1]
+    last = tokens[-1]
     return [Edit(last.start, last.text, last.text * 3)]
 
 

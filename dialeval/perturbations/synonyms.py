@@ -1,4 +1,4 @@
-"""Where paraphrases come from: our own table, PPDB, tables of pairs, and WordNet."""
+"""Sources of paraphrases: the built-in table, PPDB, tables of pairs, and WordNet."""
 
 import io
 import re
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from dialeval.dialogues.sources import BadInput, Source
 from dialeval.perturbations.lexicon import resource_lines
-from dialeval.perturbations.tokens import tokens
+from dialeval.perturbations.tokens import tokenize
 
 Pair = tuple[str, str]
 
@@ -18,9 +18,9 @@ PARTS = {"noun": "n", "verb": "v", "adj": "a", "adv": "r"}
 
 
 class Phrases(NamedTuple):
-    """Paraphrases by phrase; `lengths` says how many words a phrase has at most by its first.
+    """Paraphrases by phrase; `lengths` is the longest phrase (in words) by first word.
 
-    A phrase without paraphrases is an idiom: it is found, and left alone.
+    A phrase without paraphrases is an idiom: it is matched and not edited.
     """
 
     choices: Mapping[str, tuple[str, ...]]
@@ -29,24 +29,24 @@ class Phrases(NamedTuple):
 
 @lru_cache
 def phrases(path: str | None, relations: tuple[str, ...]) -> Phrases:
-    """Our own paraphrases, or those of a file: PPDB's format, or two words or phrases a line.
+    """The built-in paraphrases, or those of a file: PPDB's format, or two phrases per line.
 
     Args:
         relations (`tuple[str, ...]`):
             Which of PPDB's entailment relations count.
     """
     if path is None:
-        return _table(_own())
+        return _table(_embedded_pairs())
     pairs = _file_pairs(Path(path), relations)
-    found = _table(way for one, two in pairs for way in ((one, two), (two, one)))
-    if not found.choices:
-        told = f" of relation {' or '.join(relations)}" if relations else ""
-        raise BadInput(f"expected paraphrases, but the file holds none{told}.", path)
-    return found
+    table = _table(way for one, two in pairs for way in ((one, two), (two, one)))
+    if not table.choices:
+        relation_note = f" of relation {' or '.join(relations)}" if relations else ""
+        raise BadInput(f"expected paraphrases, but the file holds none{relation_note}.", path)
+    return table
 
 
 def _table(pairs: Iterable[Pair]) -> Phrases:
-    """Phrases as they are looked up; one that leads to itself stands there without choices."""
+    """The lookup table of phrases; a phrase paired with itself has no choices."""
     choices: dict[str, dict[str, None]] = {}
     lengths: dict[str, int] = {}
     for phrase, other in pairs:
@@ -54,21 +54,21 @@ def _table(pairs: Iterable[Pair]) -> Phrases:
         if not key:
             continue
         lengths[key[0]] = max(lengths.get(key[0], 0), len(key))
-        found = choices.setdefault(" ".join(key), {})
+        listed = choices.setdefault(" ".join(key), {})
         if other.lower() != phrase.lower():
-            found[other] = None
-    return Phrases({key: tuple(found) for key, found in choices.items()}, lengths)
+            listed[other] = None
+    return Phrases({key: tuple(listed) for key, listed in choices.items()}, lengths)
 
 
 def _key(phrase: str) -> list[str]:
-    """The words of a phrase as they are looked up; none where it holds anything else."""
+    """The words of a phrase as lookup keys; empty if it contains anything but words."""
     if phrase.isascii() and phrase.isalpha():
         return [phrase.lower()]
-    found = tokens(phrase)
-    return [token.word for token in found] if all(token.is_word for token in found) else []
+    tokens = tokenize(phrase)
+    return [token.word for token in tokens] if all(token.is_word for token in tokens) else []
 
 
-def _own() -> Iterator[Pair]:
+def _embedded_pairs() -> Iterator[Pair]:
     for line in resource_lines("synonyms.txt"):
         if line.startswith("! "):
             yield line[2:], line[2:]
@@ -90,12 +90,12 @@ def _file_pairs(path: Path, relations: tuple[str, ...]) -> Iterator[Pair]:
             if columns[-1] in relations:
                 yield columns[1], columns[2]
             continue
-        found = line.split("\t") if "\t" in line else line.split()
-        if len(found) != 2:
+        pair = line.split("\t") if "\t" in line else line.split()
+        if len(pair) != 2:
             message = f"expected two words, found {line.strip()[:60]!r}."
-            remedy = "Write two words a line, or two phrases with a tab between them."
-            raise BadInput(message, path, number, remedy)
-        yield found[0].strip(), found[1].strip()
+            hint = "Write two words a line, or two phrases with a tab between them."
+            raise BadInput(message, path, number, hint)
+        yield pair[0].strip(), pair[1].strip()
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -143,13 +143,13 @@ class WordNet:
         offsets = index.get(base, _NOTHING).synsets[: self.senses]
         if close and not _is_plain(base, index):
             return ()
-        found = dict.fromkeys(
+        candidates = dict.fromkeys(
             word
             for offset in offsets
             for word in self._data[part].get(offset, ())
             if not close or (_is_plain(word, index) and index[word].synsets[0] == offset)
         )
-        return tuple(word for word in found if word.lower() != base)
+        return tuple(word for word in candidates if word.lower() != base)
 
 
 class _Entry(NamedTuple):
@@ -171,7 +171,7 @@ def _is_plain(word: str, index: Mapping[str, _Entry]) -> bool:
 
 
 def _index(path: Path) -> Iterator[tuple[str, _Entry]]:
-    """Lemmas with the places of their synsets."""
+    """Lemmas with the offsets of their synsets."""
     for number, line in _records(path):
         fields = line.split()
         try:
@@ -184,7 +184,7 @@ def _index(path: Path) -> Iterator[tuple[str, _Entry]]:
 
 
 def _data(path: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Places of synsets with their words."""
+    """Offsets of synsets with their words."""
     for number, line in _records(path):
         fields = line.partition("|")[0].split()
         try:
@@ -208,10 +208,10 @@ def wordnet(where: str, senses: int) -> WordNet:
 
 
 def _nltk_folder() -> Path:
-    remedy = "Run `python -m nltk.downloader wordnet` and unzip it, or name a WNdb folder."
+    hint = "Run `python -m nltk.downloader wordnet` and unzip it, or name a WNdb folder."
     try:
         import nltk
 
         return Path(str(nltk.data.find("corpora/wordnet")))
     except (ImportError, LookupError) as error:
-        raise BadInput("NLTK's WordNet corpus is not installed.", remedy=remedy) from error
+        raise BadInput("NLTK's WordNet corpus is not installed.", hint=hint) from error

@@ -6,10 +6,10 @@ from typing import Any, Literal, NamedTuple
 
 from dialeval.dialogues.sources import BadInput
 from dialeval.perturbations.light_tagger import light_tags
-from dialeval.perturbations.tokens import Token, tokens
+from dialeval.perturbations.tokens import Token, tokenize
 from dialeval.perturbations.word_classes import BE, SENTENCE_ENDS, normal
 
-__all__ = ["BE", "Tagger", "Word", "spacy_tags", "tagged", "tagged_sentences", "tagger", "tags"]
+__all__ = ["BE", "Tagger", "Word", "spacy_tags", "tag_sentences", "tag_text", "tagger", "tags"]
 
 Tagger = Callable[[Sequence[str]], list[str]]
 
@@ -29,37 +29,37 @@ _new = tuple.__new__  # half the time of `Word(...)`
 
 
 @lru_cache(maxsize=4096)
-def tagged(text: str, kind: str = "auto") -> tuple[Word, ...]:
+def tag_text(text: str, kind: str = "auto") -> tuple[Word, ...]:
     """The words and marks of a text with their tags; code counts as a noun."""
-    return _tagged(tokens(text), tagger(kind))
+    return _tag_tokens(tokenize(text), tagger(kind))
 
 
-def tagged_sentences(
+def tag_sentences(
     text: str, kind: str, wanted: Callable[[str], bool]
 ) -> Iterator[tuple[Word, ...]]:
     """Sentences with a wanted word, tagged one by one; a spaCy pipeline needs the whole text.
 
-    The light tagger starts anew behind each full stop, so that it gives what [`tagged`] gives.
+    The light tagger starts anew behind each full stop, so that it gives what [`tag_text`] gives.
     """
-    tags_of, found, first = tagger(kind), tokens(text), 0
-    ends = [
+    tags_of, tokens, first = tagger(kind), tokenize(text), 0
+    boundaries = [
         at
-        for at, (mark, _, _, shape) in enumerate(found, 1)
+        for at, (mark, _, _, shape) in enumerate(tokens, 1)
         if shape == "punctuation" and mark[0] in SENTENCE_ENDS
     ]
     whole = tags_of is not light_tags
-    for end in [len(found)] if whole else [*ends, len(found)]:
-        sentence = found[first:end]
+    for end in [len(tokens)] if whole else [*boundaries, len(tokens)]:
+        sentence = tokens[first:end]
         if any(wanted(normal(token.text)) for token in sentence):
-            yield _tagged(sentence, tags_of)
+            yield _tag_tokens(sentence, tags_of)
         first = end
 
 
-def _tagged(found: Sequence[Token], tags_of: Tagger) -> tuple[Word, ...]:
-    kinds = tags_of([_MARKS.get(shape, text) for text, _, _, shape in found])
+def _tag_tokens(tokens: Sequence[Token], tags_of: Tagger) -> tuple[Word, ...]:
+    kinds = tags_of([_MARKS.get(shape, text) for text, _, _, shape in tokens])
     return tuple(
         _new(Word, (text, start, end, normal(text), tag))
-        for (text, start, end, _), tag in zip(found, kinds, strict=True)
+        for (text, start, end, _), tag in zip(tokens, kinds, strict=True)
     )
 
 
@@ -85,14 +85,14 @@ def spacy_tags(words: Sequence[str], pipeline: Any) -> list[str]:
 def tagger(kind: Literal["auto", "light", "spacy"] = "auto") -> Tagger:
     """The function that tags: spaCy's if a pipeline is installed, else the light one."""
     if kind not in ("auto", "light", "spacy"):
-        raise BadInput(f"unknown tagger {kind!r}.", remedy="Choose one of auto, light, spacy.")
+        raise BadInput(f"unknown tagger {kind!r}.", hint="Choose one of auto, light, spacy.")
     pipeline = spacy_pipeline() if kind != "light" else None
     if pipeline is not None:
         return lambda words: spacy_tags(words, pipeline)
     if kind == "spacy":
         raise BadInput(
             "spaCy or its English pipeline is not installed.",
-            remedy="Run `pip install spacy && python -m spacy download en_core_web_sm`.",
+            hint="Run `pip install spacy && python -m spacy download en_core_web_sm`.",
         )
     return light_tags
 

@@ -1,4 +1,4 @@
-"""Words and punctuation of a raw text, each with its place, so that edits can name it."""
+"""Words and punctuation of a raw text with their offsets."""
 
 import re
 import unicodedata
@@ -11,10 +11,10 @@ _Finder = Callable[[str], Iterator[re.Match]]
 
 
 class Token(NamedTuple):
-    """A piece of a text: `text` stands from `start` to `end`.
+    """A piece of a text, from offset `start` to `end`.
 
-    `shape` tells words (numbers too) from code (URLs, paths, options, markers such as `<unk>`),
-    emoji and punctuation: most strategies leave all but words alone.
+    `shape` distinguishes words (and numbers) from code (URLs, paths, options, markers such as
+    `<unk>`), emoji and punctuation: most strategies edit only words.
     """
 
     text: str
@@ -29,15 +29,15 @@ class Token(NamedTuple):
 
     @property
     def word(self) -> str:
-        """The word as a lexicon spells it: small letters, and `don't` for `Don ’ t`."""
-        return spelt(self.text)
+        """The word as lexicons spell it: lower case, and `don't` for `Don ’ t`."""
+        return lexicon_form(self.text)
 
 
-def spelt(word: str) -> str:
-    """A word as a lexicon spells it.
+def lexicon_form(word: str) -> str:
+    """A word as lexicons spell it: lower case, without spaces, with straight apostrophes.
 
     Example:
-        >>> spelt("Don ’ t")
+        >>> lexicon_form("Don ’ t")
         "don't"
     """
     return word.lower().replace(" ", "").replace("’", "'")
@@ -45,8 +45,8 @@ def spelt(word: str) -> str:
 
 def _marks() -> str:
     """Accents and vowel signs as ranges of a character class: `\\w` of Python leaves them out."""
-    found = (n for n in range(0x300, 0xFE00) if unicodedata.category(chr(n))[0] == "M")
-    runs = groupby(enumerate(found), key=lambda pair: pair[1] - pair[0])
+    codes = (n for n in range(0x300, 0xFE00) if unicodedata.category(chr(n))[0] == "M")
+    runs = groupby(enumerate(codes), key=lambda pair: pair[1] - pair[0])
     spans = ([n for _, n in run] for _, run in runs)
     return "".join(f"\\u{span[0]:04x}-\\u{span[-1]:04x}" for span in spans)
 
@@ -58,7 +58,7 @@ _CLITIC = r"(?:[stdmSTDM]|[rRvV][eE]|[lL][lL]|clock)(?!\w)"
 
 
 def _words(letters: str, apostrophe: str) -> str:
-    """Numbers with marks in them, and words with what clings to them: also `do n't`."""
+    """Numbers with marks in them, and words with their clitics: also `do n't`."""
     return (
         r"\d+(?:[.,:]\d+)+(?:st|nd|rd|th|am|pm)?"
         rf"|{letters}(?:[{apostrophe}-]{letters})*"
@@ -87,46 +87,46 @@ _CODE = (
 
 
 def _finders(word: str, emoji: str) -> tuple[_Finder, _Finder]:
-    """What finds the tokens of text without code, and of any text."""
+    """`finditer` for text without code, and for any text."""
     plain = rf"(?P<word>{word})|(?P<emoji>{emoji})|(?P<punctuation>{_PUNCTUATION})"
-    patterns = plain, rf"(?P<code>{_CODE})|{plain}"
-    return tuple(re.compile(pattern).finditer for pattern in patterns)
+    with_code = rf"(?P<code>{_CODE})|{plain}"
+    return re.compile(plain).finditer, re.compile(with_code).finditer
 
 
 _any_finders = _finders(
     rf"{_words(_LETTERS, chr(39) + '’')}|[{_CJK}]",
     rf"{_PICTURE}(?:\u200d{_PICTURE})*|{_EMOTICON}",
 )
-# Most utterances are ASCII, and most hold nothing like code: together four times as fast.
+# Most utterances are ASCII and have nothing like code: together four times as fast.
 _ascii_finders = _finders(_words("[a-zA-Z0-9]+", "'"), _EMOTICON)
 _may_hold_code = re.compile(r"[/\\@_`>]|\(\)|www|\w\.[a-z0-9]|-[a-zA-Z]").search
 _new = tuple.__new__  # half the time of `Token(...)`, and this is the inner loop of everything
 
 
-def tokens(text: str) -> list[Token]:
+def tokenize(text: str) -> list[Token]:
     """Words, code, emoji and punctuation marks of a text, in order.
 
     Example:
-        >>> [token.text for token in tokens("Don ’ t edit /etc/fstab, it's mine :)")]
+        >>> [token.text for token in tokenize("Don ’ t edit /etc/fstab, it's mine :)")]
         ['Don ’ t', 'edit', '/etc/fstab', ',', "it's", 'mine', ':)']
     """
     finders = _ascii_finders if text.isascii() else _any_finders
-    found = finders[_may_hold_code(text) is not None](text)
-    return [_new(Token, (m[0], m.start(), m.end(), m.lastgroup)) for m in found]
+    matches = finders[_may_hold_code(text) is not None](text)
+    return [_new(Token, (m[0], m.start(), m.end(), m.lastgroup)) for m in matches]
 
 
-def words(text: str) -> list[Token]:
-    """The words and numbers alone.
+def word_tokens(text: str) -> list[Token]:
+    """The tokens that are words or numbers.
 
     Example:
-        >>> [token.word for token in words("See you at 10:30 , OK ?")]
+        >>> [token.word for token in word_tokens("See you at 10:30 , OK ?")]
         ['see', 'you', 'at', '10:30', 'ok']
     """
-    return [token for token in tokens(text) if token.shape == "word"]
+    return [token for token in tokenize(text) if token.shape == "word"]
 
 
 def word_set(listed: str) -> frozenset[str]:
-    """The words of a list with blanks between them.
+    """The words of a space-separated list.
 
     Example:
         >>> sorted(word_set("do does"))

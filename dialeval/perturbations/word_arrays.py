@@ -1,8 +1,8 @@
-"""Words of many texts at once, as arrays: what `tokens` finds, without a Python step for each.
+"""Words of many texts as arrays: the words of `tokenize`, without a Python step per word.
 
-A text of plain English is scanned with a few array operations together with all others. One that
-may hold code, numbers with marks in them, emoji or letters beyond ASCII is read by `tokens`, whose
-words the scan gives by definition.
+Texts of plain English are scanned together with a few array operations. A text that may contain
+code, numbers with marks in them, emoji or letters beyond ASCII is read by `tokenize`; by definition
+both ways give the same words.
 """
 
 from collections.abc import Sequence
@@ -10,19 +10,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dialeval.perturbations.tokens import tokens
+from dialeval.perturbations.tokens import tokenize
 
 Array = np.ndarray
 
 _BLANK, _LETTER, _DIGIT, _MARK = range(4)
 _APOSTROPHE, _HYPHEN, _DOT, _COMMA, _COLON, _EYES, _OPEN, _CLOSE, _SLASH = range(4, 13)
-_ODD = 13  # anything that only `tokens` can tell
+_ODD = 13  # anything that only `tokenize` handles
 _LAST = 0x2028
-_PADDING = " " * 8  # behind the last text, so that looking some places on stays inside
+_PADDING = " " * 8  # after the last text, so that looking ahead stays in bounds
 
 
 def _kinds() -> Array:
-    """What each character is to the scan."""
+    """The scan's class of each character."""
     table = np.full(_LAST + 1, _ODD, np.uint8)
     table[0x21:0x7F] = _MARK
     for kind, characters in {
@@ -41,7 +41,7 @@ def _kinds() -> Array:
         _SLASH: "/",
         _ODD: "\\@_`<>",
     }.items():
-        table[[ord(each) for each in characters]] = kind
+        table[[ord(character) for character in characters]] = kind
     return table
 
 
@@ -49,10 +49,10 @@ _KINDS = _kinds()
 
 
 class Words(NamedTuple):
-    """The words of some texts, in order; places count from the beginning of the own text.
+    """The words of some texts, in order; `start` and `end` count from the beginning of the text.
 
-    `follows` says that nothing but blanks stands between a word and the one before it, `edge` that
-    it is the first or the last token of its text.
+    `follows` is whether only whitespace separates a word from the one before it, `edge` whether it
+    is the first or the last token of its text.
     """
 
     row: Array
@@ -60,7 +60,7 @@ class Words(NamedTuple):
     end: Array
     follows: Array
     edge: Array
-    joined: str  # all texts, with a new line behind each
+    joined: str  # all texts, with a line break after each
     codes: Array  # the characters of that
     offsets: Array  # where each text begins in it
     lengths: Array
@@ -70,8 +70,8 @@ def words_of(texts: Sequence[str]) -> Words:
     """The words of all texts.
 
     Example:
-        >>> found = words_of(["Ben ’ s tea , not mine.", "Why?"])
-        >>> found.row.tolist(), found.start.tolist(), found.end.tolist(), found.follows.tolist()
+        >>> words = words_of(["Ben ’ s tea , not mine.", "Why?"])
+        >>> words.row.tolist(), words.start.tolist(), words.end.tolist(), words.follows.tolist()
         ([0, 0, 0, 0, 1], [0, 8, 14, 18, 0], [7, 11, 17, 22, 3], [False, True, False, True, False])
     """
     joined = "\n".join((*texts, _PADDING))
@@ -84,40 +84,40 @@ def words_of(texts: Sequence[str]) -> Words:
     odd = _scan(inside, solid, kinds, codes)
     rows = np.unique(np.searchsorted(offsets, odd, "right") - 1)
     inside[ranges(offsets[rows], offsets[rows] + lengths[rows])] = False
-    found = _spans(inside, kinds, offsets, lengths)
+    spans = _spans(inside, kinds, offsets, lengths)
     if len(rows):
-        found = _merged(found, _read(texts, rows.tolist()))
-    return Words(*found, joined, codes, offsets, lengths)
+        spans = _merge_spans(spans, _read(texts, rows.tolist()))
+    return Words(*spans, joined, codes, offsets, lengths)
 
 
 def _scan(inside: Array, solid: Array, kinds: Array, codes: Array) -> Array:
-    """Let words go on over their joints; gives places that only `tokens` can tell."""
-    places = np.flatnonzero(kinds > _MARK)  # few: the rest costs next to nothing
-    here, before, after = kinds[places], kinds[places - 1], kinds[places + 1]
-    solid_before, solid_after = solid[places - 1], solid[places + 1]
+    """Mark joints as inside words; returns indices that only `tokenize` handles."""
+    indices = np.flatnonzero(kinds > _MARK)  # few, so the rest is cheap
+    here, before, after = kinds[indices], kinds[indices - 1], kinds[indices + 1]
+    solid_before, solid_after = solid[indices - 1], solid[indices + 1]
     joint = ((here == _APOSTROPHE) | (here == _HYPHEN)) & solid_before & solid_after
-    inside[places[joint]] = True
+    inside[indices[joint]] = True
     marked_after = (after == _MARK) | (after == _SLASH)
     open_before = solid_before | (before == _MARK) | (before == _HYPHEN)
     odd = (here == _ODD) | ((here == _SLASH) & ~solid_before)
     odd |= (here == _DOT) & open_before & solid_after
-    odd |= (here == _DOT) & (after != _BLANK) & _behind_www(codes, places)
+    odd |= (here == _DOT) & (after != _BLANK) & _behind_www(codes, indices)
     odd |= ((here == _COLON) | (here == _EYES)) & (solid_after | (after == _HYPHEN) | marked_after)
     odd |= (here == _OPEN) & (after == _CLOSE)
     odd |= (here == _HYPHEN) & ~solid_before & (solid_after | (after == _HYPHEN))
     odd |= ((here == _COMMA) | (here == _COLON)) & (before == _DIGIT) & (after == _DIGIT)
     apostrophes = here == _APOSTROPHE
-    tight, loose = places[apostrophes & joint], places[apostrophes & ~joint]
-    return np.concatenate((places[odd], _join_clitics(inside, solid, codes, tight, loose)))
+    tight, loose = indices[apostrophes & joint], indices[apostrophes & ~joint]
+    return np.concatenate((indices[odd], _join_clitics(inside, solid, codes, tight, loose)))
 
 
-def _behind_www(codes: Array, places: Array) -> Array:
-    """Whether an address may begin before these places."""
-    return np.logical_and.reduce([codes[places - by] == ord("w") for by in (1, 2, 3)])
+def _behind_www(codes: Array, indices: Array) -> Array:
+    """Whether an address may begin before these indices."""
+    return np.logical_and.reduce([codes[indices - by] == ord("w") for by in (1, 2, 3)])
 
 
 def _join_clitics(inside: Array, solid: Array, codes: Array, tight: Array, loose: Array) -> Array:
-    """Let `don ’ t` and `do n't` be one word; gives places that are better left to `tokens`.
+    """Mark `don ’ t` and `do n't` as one word; returns indices that are left to `tokenize`.
 
     Args:
         tight (`Array`):
@@ -127,46 +127,46 @@ def _join_clitics(inside: Array, solid: Array, codes: Array, tight: Array, loose
     after = np.where(codes[loose + 1] == 32, loose + 2, loose + 1)
     size = _clitic(codes, solid, after)
     fits = solid[before] & (size > 0)
-    starts, ends = before[fits] + 1, (after + size)[fits]
-    inside[ranges(starts, ends)] = True
+    starts, stops = before[fits] + 1, (after + size)[fits]
+    inside[ranges(starts, stops)] = True
     is_nt = (codes[tight - 1] == ord("n")) & (codes[tight + 1] == ord("t"))
     is_nt &= ~solid[tight + 2] & (codes[tight - 2] == 32) & solid[tight - 3]
     nt = tight[is_nt]
     inside[nt - 2] = True
-    ends = np.concatenate((ends, nt + 2))
-    more = np.isin(codes[ends], _JOINTS)  # `don ' t-shirt`: the word ends, though it seems not to
-    return ends[more]
+    stops = np.concatenate((stops, nt + 2))
+    more = np.isin(codes[stops], _JOINTS)  # `don ' t-shirt`: the word ends before the hyphen
+    return stops[more]
 
 
-_JOINTS = [ord(each) for each in "'’-"]
+_JOINTS = [ord(character) for character in "'’-"]
 
 
 def _clitic(codes: Array, solid: Array, at: Array) -> Array:
-    """How long the clitic at each place is; 0 for none."""
+    """Length of the clitic at each index; 0 for none."""
     one, two = _small(codes[at]), _small(codes[at + 1])
-    single = np.isin(one, [ord(each) for each in "stdm"]) & ~solid[at + 1]
+    single = np.isin(one, [ord(letter) for letter in "stdm"]) & ~solid[at + 1]
     double = np.isin(one, [ord("r"), ord("v")]) & (two == ord("e"))
     double |= (one == ord("l")) & (two == ord("l"))
     double &= ~solid[at + 2]
     clock = ~solid[np.minimum(at + 5, len(solid) - 1)]
-    for by, each in enumerate("clock"):
-        clock &= codes[np.minimum(at + by, len(codes) - 1)] == ord(each)
+    for by, letter in enumerate("clock"):
+        clock &= codes[np.minimum(at + by, len(codes) - 1)] == ord(letter)
     return np.where(single, 1, np.where(double, 2, np.where(clock, 5, 0)))
 
 
 def _small(codes: Array) -> Array:
-    """Characters in small letters; those beyond ASCII as they are."""
+    """Characters in lower case; those beyond ASCII unchanged."""
     return np.where((codes >= 65) & (codes <= 90), codes | 32, codes)
 
 
-def ranges(starts: Array, ends: Array) -> Array:
-    """All places from each start up to its end, one after the other.
+def ranges(starts: Array, stops: Array) -> Array:
+    """All indices from each start up to its stop, concatenated.
 
     Example:
         >>> ranges(np.array([3, 10]), np.array([5, 13])).tolist()
         [3, 4, 10, 11, 12]
     """
-    lengths = ends - starts
+    lengths = stops - starts
     before = lengths.cumsum() - lengths
     return np.arange(lengths.sum()) + np.repeat(starts - before, lengths)
 
@@ -177,14 +177,14 @@ def text_of(codes: Array) -> str:
 
 
 def cut(joined: str, lengths: Array) -> list[str]:
-    """Texts of these lengths, of which each has one character behind it that is left out.
+    """Texts of these lengths, each followed by one separator character that is left out.
 
     Example:
         >>> cut("Why? No.", np.array([4, 3]))
         ['Why?', 'No.']
     """
-    ends = (lengths + 1).cumsum() - 1
-    bounds = zip((ends - lengths).tolist(), ends.tolist(), strict=True)
+    stops = (lengths + 1).cumsum() - 1
+    bounds = zip((stops - lengths).tolist(), stops.tolist(), strict=True)
     return [joined[one:two] for one, two in bounds]
 
 
@@ -199,7 +199,7 @@ def _spans(inside: Array, kinds: Array, offsets: Array, lengths: Array) -> Spans
     bounds = np.searchsorted(start, offsets)
     row = np.repeat(np.arange(len(offsets)), np.diff(bounds, append=len(start)))
     marks = (kinds != _BLANK) & ~inside
-    seen = np.append(0, np.cumsum(marks, dtype=np.int32))  # of them before each place
+    seen = np.append(0, np.cumsum(marks, dtype=np.int32))  # number of marks before each index
     marks_before, marks_after = seen[start], seen[end]
     follows = np.zeros(len(start), bool)
     follows[1:] = (row[1:] == row[:-1]) & (marks_before[1:] == marks_after[:-1])
@@ -212,24 +212,33 @@ def _spans(inside: Array, kinds: Array, offsets: Array, lengths: Array) -> Spans
 
 
 def _read(texts: Sequence[str], rows: Sequence[int]) -> Spans:
-    """The words of some texts as `tokens` finds them."""
+    """The words of some texts, read by `tokenize`."""
     words = [
-        (row, start, end, at > 0 and found[at - 1].is_word, at in (0, len(found) - 1))
+        (row, start, end, at > 0 and tokens[at - 1].is_word, at in (0, len(tokens) - 1))
         for row in rows
-        for found in [tokens(texts[row])]
-        for at, (_, start, end, shape) in enumerate(found)
+        for tokens in [tokenize(texts[row])]
+        for at, (_, start, end, shape) in enumerate(tokens)
         if shape == "word"
     ]
     columns = np.array(words, np.int64).reshape(-1, 5).T
-    return (*columns[:3], *columns[3:].astype(bool))
+    row, start, end = columns[:3]
+    follows, edge = columns[3:].astype(bool)
+    return row, start, end, follows, edge
 
 
-def _merged(found: Spans, others: Spans) -> Spans:
+def _merge_spans(scanned: Spans, others: Spans) -> Spans:
     """All words in the order of the texts."""
-    later = np.searchsorted(found[0], others[0]) + np.arange(len(others[0]))
-    is_other = np.zeros(len(found[0]) + len(later), bool)
+    later = np.searchsorted(scanned[0], others[0]) + np.arange(len(others[0]))
+    is_other = np.zeros(len(scanned[0]) + len(later), bool)
     is_other[later] = True
-    joined = tuple(np.empty(len(is_other), each.dtype) for each in found)
-    for each, one, two in zip(joined, found, others, strict=True):
-        each[~is_other], each[is_other] = one, two
-    return joined
+    row, start, end, follows, edge = (
+        _interleave(is_other, *columns) for columns in zip(scanned, others, strict=True)
+    )
+    return row, start, end, follows, edge
+
+
+def _interleave(is_other: Array, values: Array, others: Array) -> Array:
+    """`others` where the mask is set, `values` elsewhere, both in order."""
+    merged = np.empty(len(is_other), values.dtype)
+    merged[~is_other], merged[is_other] = values, others
+    return merged

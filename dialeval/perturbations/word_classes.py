@@ -4,7 +4,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from dialeval.perturbations.lexicon import irregular_verbs, word_tags
-from dialeval.perturbations.tokens import spelt
+from dialeval.perturbations.tokens import lexicon_form
 
 BE = frozenset(["be", "am", "is", "are", "was", "were", "been", "being", "'s", "'m", "'re"])
 HAVE = frozenset(["have", "has", "had", "having", "'ve"])
@@ -34,7 +34,7 @@ class Entry(NamedTuple):
 @lru_cache(maxsize=65536)
 def normal(word: str) -> str:
     """The word as the lexicon spells it: small letters, and `don't` for `Don ’ t` or `dont`."""
-    plain = spelt(word)
+    plain = lexicon_form(word)
     return WRITTEN_WITHOUT.get(plain, plain)
 
 
@@ -122,21 +122,21 @@ def _from_classes(word: str) -> tuple[str, ...]:
     from lemminflect import getAllLemmas
 
     lemmas = getAllLemmas(word)
-    found = []
+    tags = []
     if "ADV" in lemmas and (word.endswith("ly") or not {"ADJ", "NOUN", "VERB"} & lemmas.keys()):
-        found.append("RB")
+        tags.append("RB")
     if "ADJ" in lemmas:
-        found.append(_degree(word, lemmas["ADJ"]))
+        tags.append(_degree(word, lemmas["ADJ"]))
     if "VERB" in lemmas and word not in lemmas["VERB"]:
         verbs = _inflected(word)
-        return (*found, *verbs, *(["NNS"] if "NOUN" in lemmas and verbs == ("VBZ",) else ()))
+        return (*tags, *verbs, *(["NNS"] if "NOUN" in lemmas and verbs == ("VBZ",) else ()))
     if "NOUN" in lemmas or "PROPN" in lemmas:
-        found.append("NN" if word in lemmas.get("NOUN", (word,)) else "NNS")
+        tags.append("NN" if word in lemmas.get("NOUN", (word,)) else "NNS")
     if "VERB" in lemmas:
-        found.append("VB")
-    if "ADV" in lemmas and "RB" not in found:
-        found.append("RB")
-    return tuple(found)
+        tags.append("VB")
+    if "ADV" in lemmas and "RB" not in tags:
+        tags.append("RB")
+    return tuple(tags)
 
 
 def _degree(word: str, lemmas: tuple[str, ...]) -> str:

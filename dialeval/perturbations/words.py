@@ -13,25 +13,25 @@ import numpy as np
 from dialeval.dialogues.sources import BadInput
 from dialeval.perturbations.base import Edit, Edited, Perturbation, new_edit
 from dialeval.perturbations.lexicon import keep_words, stop_words
-from dialeval.perturbations.tokens import spelt
+from dialeval.perturbations.tokens import lexicon_form
 from dialeval.perturbations.word_arrays import Array, Words, cut, ranges, text_of, words_of
 
 
-class _AtOnce(Perturbation):
+class _BatchPerturbation(Perturbation):
     """A strategy that edits many texts in one go."""
 
     @abstractmethod
-    def edited(self, texts: Sequence[str], seeds: Sequence[int]) -> Edited: ...
+    def apply(self, texts: Sequence[str], seeds: Sequence[int]) -> Edited: ...
 
     def edits_of(self, texts: Sequence[str], seeds: Sequence[int]) -> list[Sequence[Edit]]:
-        return self.edited(texts, seeds).logs
+        return self.apply(texts, seeds).logs
 
     def edits(self, text: str, rng: Random) -> Sequence[Edit]:
         return self.edits_of([text], [rng.getrandbits(64)])[0]
 
 
 @dataclass(frozen=True)
-class RandomSwap(_AtOnce):
+class RandomSwap(_BatchPerturbation):
     """Exchange neighbouring words (Niu & Bansal, 2018, sec. 3.1), never across punctuation.
 
     Args:
@@ -58,43 +58,43 @@ class RandomSwap(_AtOnce):
         if self.words_per_swap < 2:
             raise BadInput(
                 f"`words_per_swap` must be 2 or more, but got {self.words_per_swap}.",
-                remedy="One swap moves two words.",
+                hint="One swap moves two words.",
             )
 
-    def edited(self, texts: Sequence[str], seeds: Sequence[int]) -> Edited:
-        found = words_of(texts)
-        if not len(found.row):
+    def apply(self, texts: Sequence[str], seeds: Sequence[int]) -> Edited:
+        words = words_of(texts)
+        if not len(words.row):
             return Edited(list(texts), [[] for _ in texts])
-        free = ~found.edge if self.by_gap else np.ones(len(found.row), bool)
-        linked = found.follows & free
+        free = ~words.edge if self.by_gap else np.ones(len(words.row), bool)
+        linked = words.follows & free
         linked[1:] &= free[:-1]
-        groups = np.cumsum(~linked) if self.by_gap else found.row
+        groups = np.cumsum(~linked) if self.by_gap else words.row
         most = np.bincount(groups[free], minlength=groups[-1] + 1) // self.words_per_swap
-        pairs = np.append(linked[1:], False) & ~_repeated(found)
-        order = _priorities(found.row, seeds)
-        places = _first_of_group(_apart(pairs, order), order, groups, most)
-        return _swapped(found, places)
+        pairs = np.append(linked[1:], False) & ~_equals_next(words)
+        order = _priorities(words.row, seeds)
+        indices = _first_of_group(_disjoint_pairs(pairs, order), order, groups, most)
+        return _swap_words(words, indices)
 
 
-def _repeated(found: Words) -> Array:
+def _equals_next(words: Words) -> Array:
     """Whether a word is the same as the next: then there is nothing to swap."""
-    start, end = found.offsets[found.row] + found.start, found.offsets[found.row] + found.end
+    start, end = words.offsets[words.row] + words.start, words.offsets[words.row] + words.end
     alike = np.zeros(len(start), bool)
     alike[:-1] = (end - start)[:-1] == (end - start)[1:]
     at = np.flatnonzero(alike)
-    at = at[found.codes[start[at]] == found.codes[start[at + 1]]]
+    at = at[words.codes[start[at]] == words.codes[start[at + 1]]]
     alike[:] = False
-    bounds = (each[at + by].tolist() for by in (0, 1) for each in (start, end))
-    words = found.joined
-    alike[at] = [words[a:b] == words[c:d] for a, b, c, d in zip(*bounds, strict=True)]
+    bounds = (bound[at + by].tolist() for by in (0, 1) for bound in (start, end))
+    joined = words.joined
+    alike[at] = [joined[a:b] == joined[c:d] for a, b, c, d in zip(*bounds, strict=True)]
     return alike
 
 
 def _priorities(rows: Array, seeds: Sequence[int]) -> Array:
     """A random number for every word, from its text's seed and its place (SplitMix64)."""
     first = np.searchsorted(rows, np.arange(len(seeds)))
-    place = np.arange(len(rows)) - first[rows]
-    state = np.array(seeds, np.uint64)[rows] + (place + 1).astype(np.uint64) * _GOLDEN
+    index = np.arange(len(rows)) - first[rows]
+    state = np.array(seeds, np.uint64)[rows] + (index + 1).astype(np.uint64) * _GOLDEN
     state = (state ^ (state >> _30)) * _MIX_1
     state = (state ^ (state >> _27)) * _MIX_2
     return state ^ (state >> _31)
@@ -106,61 +106,61 @@ _GOLDEN, _MIX_1, _MIX_2 = map(
 _24, _27, _30, _31, _40 = map(np.uint64, (24, 27, 30, 31, 40))
 
 
-def _apart(pairs: Array, order: Array) -> Array:
+def _disjoint_pairs(pairs: Array, order: Array) -> Array:
     """Pairs of which no two share a word, taken in order: each round takes all that come first."""
-    taken, open_ = np.zeros(len(pairs), bool), pairs.copy()
+    selected, open_ = np.zeros(len(pairs), bool), pairs.copy()
     while open_.any():
         rank = np.where(open_, order, _LAST)
         before = np.append(_LAST, rank[:-1])
         after = np.append(rank[1:], _LAST)
         now = open_ & (rank < before) & (rank <= after)
-        taken |= now
+        selected |= now
         open_ &= ~now
         open_[1:] &= ~now[:-1]
         open_[:-1] &= ~now[1:]
-    return taken
+    return selected
 
 
 _LAST = np.uint64(2**64 - 1)
 
 
-def _first_of_group(taken: Array, order: Array, groups: Array, most: Array) -> Array:
+def _first_of_group(selected: Array, order: Array, groups: Array, most: Array) -> Array:
     """Places of what was taken, at most so many of a group, in order."""
-    places = np.flatnonzero(taken)
-    keys = (groups[places].astype(np.uint64) << _40) | (order[places] >> _24)
-    ranked = places[np.argsort(keys, kind="stable")]  # fast, because groups are in order
+    indices = np.flatnonzero(selected)
+    keys = (groups[indices].astype(np.uint64) << _40) | (order[indices] >> _24)
+    ranked = indices[np.argsort(keys, kind="stable")]  # fast, because groups are in order
     of = groups[ranked]
     counts = np.bincount(of)
     number = np.arange(len(of)) - (counts.cumsum() - counts)[of]
     return np.sort(ranked[number < most[of]], kind="stable")
 
 
-def _swapped(found: Words, places: Array) -> Edited:
+def _swap_words(words: Words, indices: Array) -> Edited:
     """The texts with these words and the next ones exchanged."""
-    row, begun = found.row[places], found.offsets[found.row[places]]
-    start, end = begun + found.start[places], begun + found.end[places]
-    other, stop = begun + found.start[places + 1], begun + found.end[places + 1]
-    codes, at = found.codes.copy(), start
+    row, begun = words.row[indices], words.offsets[words.row[indices]]
+    start, end = begun + words.start[indices], begun + words.end[indices]
+    other, stop = begun + words.start[indices + 1], begun + words.end[indices + 1]
+    codes, at = words.codes.copy(), start
     for one, two in ((other, stop), (end, other), (start, end)):  # next word, gap, word
-        codes[ranges(at, at + two - one)] = found.codes[ranges(one, two)]
+        codes[ranges(at, at + two - one)] = words.codes[ranges(one, two)]
         at = at + two - one
-    made = text_of(codes)
-    return Edited(cut(made, found.lengths), _logs(found, row, start, stop, made))
+    swapped = text_of(codes)
+    return Edited(cut(swapped, words.lengths), _logs(words, row, start, stop, swapped))
 
 
-def _logs(found: Words, row: Array, start: Array, end: Array, made: str) -> list[Sequence[Edit]]:
+def _logs(words: Words, row: Array, start: Array, end: Array, made: str) -> list[Sequence[Edit]]:
     """A list of edits for each text; they put what is in `made`, or nothing, in these places."""
     spans = start.tolist(), end.tolist()
-    before = [found.joined[one:two] for one, two in zip(*spans, strict=True)]
+    before = [words.joined[one:two] for one, two in zip(*spans, strict=True)]
     after = [made[one:two] for one, two in zip(*spans, strict=True)] if made else repeat("")
-    columns = (start - found.offsets[row]).tolist(), before, after
+    columns = (start - words.offsets[row]).tolist(), before, after
     edits = list(map(new_edit, repeat(Edit), zip(*columns, strict=False)))
-    firsts = np.searchsorted(row, np.arange(len(found.lengths) + 1)).tolist()
+    firsts = np.searchsorted(row, np.arange(len(words.lengths) + 1)).tolist()
     return [edits[one:two] for one, two in pairwise(firsts)]
 
 
 @dataclass(frozen=True)
-class StopwordDropout(_AtOnce):
+class StopwordDropout(_BatchPerturbation):
     """Leave out stop words, drawn at random (Niu & Bansal, 2018, sec. 3.1).
 
     The last word that is left always stays, so that no utterance becomes empty.
@@ -191,18 +191,18 @@ class StopwordDropout(_AtOnce):
         if self.most is not None and self.most < 1:
             raise BadInput(f"`most` must be 1 or more, or None for all, but got {self.most}.")
 
-    def edited(self, texts: Sequence[str], seeds: Sequence[int]) -> Edited:
-        found = words_of(texts)
-        if not len(found.row):
+    def apply(self, texts: Sequence[str], seeds: Sequence[int]) -> Edited:
+        words = words_of(texts)
+        if not len(words.row):
             return Edited(list(texts), [[] for _ in texts])
-        drop = _droppable(self.lexicon, self.keep).among(found)
-        stops, words = (
-            np.bincount(rows, minlength=len(texts)) for rows in (found.row[drop], found.row)
+        drop = _droppable(self.lexicon, self.keep).among(words)
+        stop_counts, word_counts = (
+            np.bincount(rows, minlength=len(texts)) for rows in (words.row[drop], words.row)
         )
-        most = stops - (stops == words)  # something has to be left
+        most = stop_counts - (stop_counts == word_counts)  # something has to be left
         most = most if self.most is None else np.minimum(most, self.most)
-        places = _first_of_group(drop, _priorities(found.row, seeds), found.row, most)
-        return _shortened(found, places)
+        indices = _first_of_group(drop, _priorities(words.row, seeds), words.row, most)
+        return _drop_words(words, indices)
 
 
 class _Droppable(NamedTuple):
@@ -215,11 +215,11 @@ class _Droppable(NamedTuple):
     keys: Array
     shapes: Array
 
-    def among(self, found: Words) -> Array:
+    def among(self, words: Words) -> Array:
         """Which words are among them."""
-        begun = found.offsets[found.row]
-        start, end = begun + found.start, begun + found.end
-        letters = np.take(_LETTERS, found.codes, mode="clip")
+        begun = words.offsets[words.row]
+        start, end = begun + words.start, begun + words.end
+        letters = np.take(_LETTERS, words.codes, mode="clip")
         shapes = letters[start], letters[end - 1], np.minimum(end - start, _LONGEST)
         at = np.flatnonzero(self.shapes[shapes])
         start, end = start[at], end[at]
@@ -227,16 +227,16 @@ class _Droppable(NamedTuple):
         are = self.keys[np.searchsorted(self.keys[:-1], keys)] == keys
         strange = np.flatnonzero(~plain)
         bounds = zip(start[strange].tolist(), end[strange].tolist(), strict=True)
-        are[strange] = [self._has(found.joined[one:two].lower()) for one, two in bounds]
-        name = (found.codes[start] == ord("A")) & (end - start == 1)  # as in `A: thanks`
-        last = found.end[at] == found.lengths[found.row[at]]
-        are &= ~name | (_is_blank(found.codes[end]) & ~last)
-        among = np.zeros(len(found.row), bool)
+        are[strange] = [self._has(words.joined[one:two].lower()) for one, two in bounds]
+        name = (words.codes[start] == ord("A")) & (end - start == 1)  # as in `A: thanks`
+        last = words.end[at] == words.lengths[words.row[at]]
+        are &= ~name | (_is_blank(words.codes[end]) & ~last)
+        among = np.zeros(len(words.row), bool)
         among[at] = are
         return among
 
     def _has(self, word: str) -> bool:
-        return word in self.words or (not word.isalpha() and spelt(word) in self.words)
+        return word in self.words or (not word.isalpha() and lexicon_form(word) in self.words)
 
 
 _LONGEST, _OTHER = 15, 127
@@ -249,8 +249,8 @@ def _keys(letters: Array, start: Array, end: Array) -> tuple[Array, Array]:
     """Words of up to eight letters as numbers, and whether a word is such."""
     eights = np.ndarray(len(letters) - 7, "<u8", letters.data, strides=(1,))  # from every place
     keys = eights[start] & _FIRST_OF[np.minimum(end - start, 8)]
-    each = keys.view(np.uint8).reshape(-1, 8)
-    plain = ((each == 0) | ((each >= ord("a")) & (each <= ord("z")))).all(1)
+    characters = keys.view(np.uint8).reshape(-1, 8)
+    plain = ((characters == 0) | ((characters >= ord("a")) & (characters <= ord("z")))).all(1)
     return keys, plain & (end - start <= 8)
 
 
@@ -260,19 +260,19 @@ def _droppable(lexicon: str | None, keep: bool) -> _Droppable:
     shapes = np.zeros((_OTHER + 1, _OTHER + 1, _LONGEST + 1), bool)
     for word in words:
         for blanks in range(3 if "'" in word else 1):  # `it's`, `it ' s`
-            ends = (min(ord(word[0]), _OTHER), min(ord(word[-1]), _OTHER))
-            shapes[(*ends, min(len(word) + blanks, _LONGEST))] = True
+            outer_letters = (min(ord(word[0]), _OTHER), min(ord(word[-1]), _OTHER))
+            shapes[(*outer_letters, min(len(word) + blanks, _LONGEST))] = True
     short = (word.encode() for word in words if word.isascii() and len(word) <= 8)
     keys = np.frombuffer(b"".join(word.ljust(8, b"\0") for word in short), "<u8")
     return _Droppable(words, np.append(np.sort(keys), np.uint64(2**64 - 1)), shapes)
 
 
-def _shortened(found: Words, places: Array) -> Edited:
+def _drop_words(words: Words, indices: Array) -> Edited:
     """The texts without these words and a blank beside each, the one before it where it can be."""
-    row, begun = found.row[places], found.offsets[found.row[places]]
-    start, end = begun + found.start[places], begun + found.end[places]
-    before = (found.start[places] > 0) & _is_blank(found.codes[start - 1])
-    after = (found.end[places] < found.lengths[row]) & _is_blank(found.codes[end])
+    row, begun = words.row[indices], words.offsets[words.row[indices]]
+    start, end = begun + words.start[indices], begun + words.end[indices]
+    before = (words.start[indices] > 0) & _is_blank(words.codes[start - 1])
+    after = (words.end[indices] < words.lengths[row]) & _is_blank(words.codes[end])
     touches = np.append(False, (row[1:] == row[:-1]) & (end[:-1] + 1 == start[1:]))
     right, settled = np.zeros(len(row), bool), False
     while not settled:  # who takes the blank after it leaves none before the next
@@ -280,11 +280,11 @@ def _shortened(found: Words, places: Array) -> Edited:
         settled = bool((right == (~left & after)).all())
         right = ~left & after
     start, end = start - left, end + right
-    kept = np.ones(len(found.codes), bool)
+    kept = np.ones(len(words.codes), bool)
     kept[ranges(start, end)] = False
-    shorter = np.bincount(row, end - start, len(found.lengths)).astype(np.int64)
-    made = cut(text_of(found.codes[kept]), found.lengths - shorter)
-    return Edited(made, _logs(found, row, start, end, ""))
+    shorter = np.bincount(row, end - start, len(words.lengths)).astype(np.int64)
+    shortened = cut(text_of(words.codes[kept]), words.lengths - shorter)
+    return Edited(shortened, _logs(words, row, start, end, ""))
 
 
 def _is_blank(codes: Array) -> Array:

@@ -98,7 +98,9 @@ def test_a_table_of_inflected_words_fits_the_sentence(tmp_path):
 def test_everyday_antonyms_win_over_rare_ones(tmp_path):
     table = tmp_path / "pairs.txt"
     table.write_text("happy dolorous\nhappy sad\nhappy lachrymose\n")
-    everyday, all_of_them = (Antonym(str(table), each, tagger="light") for each in (True, False))
+    everyday, all_of_them = (
+        Antonym(str(table), everyday_only, tagger="light") for everyday_only in (True, False)
+    )
     assert {everyday("I am happy.", seed) for seed in range(20)} == {"I am sad."}
     assert len({all_of_them("I am happy.", seed) for seed in range(20)}) == 3
 

@@ -14,19 +14,21 @@ def talk(number: int = 30, language: str | None = "en") -> list[Passage]:
     texts = ("I think that the tea is cold now", "well , we can make you some more of it", "no")
     return [
         Passage(
-            tuple(Turn("AB"[at % 2], f"{text} {at} {each}") for at, text in enumerate(texts)),
-            f"the answer {each}",
-            id=f"p{each}",
-            dialogue_id=f"d{each}",
+            tuple(Turn("AB"[at % 2], f"{text} {at} {index}") for at, text in enumerate(texts)),
+            f"the answer {index}",
+            id=f"p{index}",
+            dialogue_id=f"d{index}",
             language=language,
-            extra={"rating": each},
+            extra={"rating": index},
         )
-        for each in range(number)
+        for index in range(number)
     ]
 
 
 def contexts(passages) -> dict[str, tuple[str, ...]]:
-    return {each.id: tuple(turn.text for turn in each.context) for each in iterate(passages)}
+    return {
+        passage.id: tuple(turn.text for turn in passage.context) for passage in iterate(passages)
+    }
 
 
 def test_contexts_change_and_all_else_stays():
@@ -40,7 +42,7 @@ def test_contexts_change_and_all_else_stays():
         assert replace(new, context=old.context, extra=old.extra) == old
     assert (done.edited, done.untouched, done.foreign) == (30, 0, 0)
     assert done.coverage == 1.0
-    logs = [edit_log(each) for each in iterate(done.passages)]
+    logs = [edit_log(passage) for passage in iterate(done.passages)]
     assert done.edits == sum(len(log) for turns in logs for log in turns)
 
 
@@ -72,8 +74,8 @@ def test_the_seed_moves_the_draws():
 )
 def test_only_the_wanted_turns_are_edited(turns, edited):
     done = perturb(to_passages(talk()), Shout(), turns=turns)
-    for each in iterate(done.passages):
-        assert {at for at, log in enumerate(edit_log(each)) if log} == edited
+    for passage in iterate(done.passages):
+        assert {at for at, log in enumerate(edit_log(passage)) if log} == edited
 
 
 @dataclass(frozen=True)
@@ -86,11 +88,11 @@ class Shout(Perturbation):
 
 def test_other_languages_are_refused_by_name_or_passed_and_counted():
     mixed = to_passages([*talk(4), *(replace(p, id=p.id + "x") for p in talk(3, "de"))])
-    with pytest.raises(BadInput, match="stopword-dropout knows en, but some passages are in de"):
+    with pytest.raises(BadInput, match="stopword-dropout supports en, but some passages are in de"):
         perturb(mixed, StopwordDropout())
     done = perturb(mixed, StopwordDropout(), unsupported="pass")
     assert (done.edited, done.untouched, done.foreign) == (4, 0, 3)
-    assert [edit_log(each) for each in iterate(done.passages)][4:] == [[[], [], []]] * 3
+    assert [edit_log(passage) for passage in iterate(done.passages)][4:] == [[[], [], []]] * 3
     assert perturb(mixed, RandomSwap()).foreign == 0
 
 
@@ -104,7 +106,7 @@ def test_a_strategy_without_anything_to_edit_says_so(caplog):
     with caplog.at_level(logging.WARNING):
         done = perturb(passages, RandomSwap())
     assert done.coverage == 0.0 and done.untouched == 1
-    assert "had nothing to edit: its coverage is 0" in caplog.text
+    assert "edited nothing: its coverage is 0" in caplog.text
 
 
 def test_empty_tables_and_empty_contexts_pass():
@@ -119,14 +121,14 @@ def test_columns_beside_ours_stay_and_the_log_survives_a_file(tmp_path):
     assert list(done.passages["label"]) == [1, 0, 1, 0, 1]
     path = write_passages(done.passages.remove_columns("label"), tmp_path / "p.jsonl")
     again, _ = read(path)
-    assert [edit_log(each) for each in iterate(again)] == [
-        edit_log(each) for each in iterate(done.passages)
+    assert [edit_log(passage) for passage in iterate(again)] == [
+        edit_log(passage) for passage in iterate(done.passages)
     ]
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"turns": "first"}, "Unknown turns 'first'"), ({"unsupported": "skip"}, "refuse or pass")],
+    [({"turns": "first"}, "unknown turns 'first'"), ({"unsupported": "skip"}, "refuse or pass")],
 )
 def test_unknown_settings_say_which_there_are(options, message):
     with pytest.raises(BadInput, match=message):
@@ -135,7 +137,7 @@ def test_unknown_settings_say_which_there_are(options, message):
 
 def test_the_seed_of_a_turn_is_a_hash_of_where_it_stands():
     digest = blake2b(b"7\x1frandom-swap\x1fa\x1f2", digest_size=8).digest()
-    found = seeds_of(7, "random-swap", [("a", 2), ("a", 1), ("b", 2), ("\ud800", 2)])
-    assert found[0] == int.from_bytes(digest, "big")
-    assert len(set(found)) == 4
+    seeds = seeds_of(7, "random-swap", [("a", 2), ("a", 1), ("b", 2), ("\ud800", 2)])
+    assert seeds[0] == int.from_bytes(digest, "big")
+    assert len(set(seeds)) == 4
     assert seeds_of(7, "random-swap", []) == []

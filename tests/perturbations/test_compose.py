@@ -14,7 +14,7 @@ from dialeval.perturbations import (
     perturbation,
     replay,
 )
-from dialeval.perturbations.differences import chained, differences
+from dialeval.perturbations.differences import differences, merge_logs
 from dialeval.perturbations.words import RandomSwap, StopwordDropout
 
 TEXT = "I think that the tea is cold now , and we can make you some more of it ."
@@ -33,11 +33,11 @@ def test_two_logs_in_a_row_replay_as_one(data, text):
     first = data.draw(logs(text))
     middle = replay(text, first)
     then = data.draw(logs(middle))
-    assert replay(text, chained(text, first, then)) == replay(middle, then)
+    assert replay(text, merge_logs(text, first, then)) == replay(middle, then)
 
 
 def test_logs_that_do_not_touch_keep_their_edits_apart():
-    merged = chained("a b c d", [Edit(0, "a", "xx")], [Edit(5, "c", "y")])
+    merged = merge_logs("a b c d", [Edit(0, "a", "xx")], [Edit(5, "c", "y")])
     assert merged == [Edit(0, "a", "xx"), Edit(4, "c", "y")]
 
 
@@ -62,7 +62,7 @@ def test_composed_is_of_the_stronger_kind_and_the_common_languages():
     assert Composed((RandomSwap(), StopwordDropout())).kind == "should_not_change"
     assert Composed((RandomSwap(), StopwordDropout())).languages == ("en",)
     assert Composed((RandomSwap(), RandomSwap())).languages is None
-    with pytest.raises(BadInput, match="found none"):
+    with pytest.raises(BadInput, match="got none"):
         Composed(())
 
 
@@ -76,12 +76,16 @@ def test_restricted_makes_no_edit_with_a_word_outside_the_vocabulary(write):
 
 
 def test_wrappers_tell_themselves_and_keep_the_name():
-    found = Thinned(Restricted(RandomSwap(), frozenset({"a"})), 0.5)
-    assert repr(found) == (
+    strategy = Thinned(Restricted(RandomSwap(), frozenset({"a"})), 0.5)
+    assert repr(strategy) == (
         "Thinned(strategy=Restricted(strategy=RandomSwap(words_per_swap=4, by_gap=False), "
         "vocabulary='1 words'), rate=0.5)"
     )
-    assert (found.name, found.kind, found.languages) == ("random-swap", "should_not_change", None)
+    assert (strategy.name, strategy.kind, strategy.languages) == (
+        "random-swap",
+        "should_not_change",
+        None,
+    )
 
 
 def test_thinned_makes_a_share_of_the_edits():

@@ -3,7 +3,7 @@ import pytest
 from dialeval.dialogues import BadInput, Passage, Turn, iterate, to_passages
 from dialeval.perturbations import edit_log, perturb
 from dialeval.perturbations.differences import differences
-from dialeval.perturbations.fidelity import is_same, unwrapped
+from dialeval.perturbations.fidelity import is_same, strip_wrapping
 from dialeval.perturbations.generative import GenerativeParaphrase
 
 ANSWERS = {"How old are you?": "What is your age?", "hm": "", "yes .": "yes."}
@@ -19,9 +19,9 @@ class Parrot:
     signature = "parrot|loud"
 
     def stream(self, passages):
-        for place in reversed(range(len(passages))):
-            said = passages[place].context[-1].text
-            yield place, passages[place].with_response(f"{said} then", "parrot")
+        for index in reversed(range(len(passages))):
+            reply = passages[index].context[-1].text
+            yield index, passages[index].with_response(f"{reply} then", "parrot")
 
 
 def test_a_function_gives_the_words_and_the_log_the_difference():
@@ -43,7 +43,7 @@ def test_below_the_floor_the_original_stays_and_is_counted():
         lambda texts: [text + " then" for text in texts], lambda a, b: [0.9, 0.2], floor=0.5
     )
     edits = strategy.edits_of(["good tea", "bad tea"], [0, 0])
-    assert [bool(each) for each in edits] == [True, False]
+    assert [bool(log) for log in edits] == [True, False]
     assert strategy.counts == {"made": 1, "different": 1}
 
 
@@ -63,9 +63,9 @@ def test_texts_are_put_in_batches_and_each_once():
 
 
 def test_what_cannot_paraphrase_is_refused():
-    with pytest.raises(BadInput, match="expected a function or a responder, found str"):
+    with pytest.raises(BadInput, match="expected a function or a responder, but got str"):
         GenerativeParaphrase("smollm2")
-    with pytest.raises(BadInput, match="expected 1 paraphrases, found 2"):
+    with pytest.raises(BadInput, match="expected 1 paraphrases, but got 2"):
         GenerativeParaphrase(lambda texts: ["a", "b"])("c")
     with pytest.raises(BadInput, match=r"must lie in \[-1, 1\]"):
         GenerativeParaphrase(paraphrase, floor=2)
@@ -133,7 +133,7 @@ def test_good_paraphrases_are_made(text, other):
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("output", "expected"),
     [
         ('The user\'s message is: "Do sit down."', "Do sit down."),
         ("Sure, here it is:\n\nDo sit down.\n\nI hope this helps!", "Do sit down."),
@@ -143,14 +143,14 @@ def test_good_paraphrases_are_made(text, other):
         ("", ""),
     ],
 )
-def test_what_a_model_says_about_its_paraphrase_is_taken_off(said, expected):
-    assert unwrapped(said, "Please sit down.") == expected
+def test_what_a_model_says_about_its_paraphrase_is_taken_off(output, expected):
+    assert strip_wrapping(output, "Please sit down.") == expected
 
 
 def test_a_label_of_the_text_itself_stays():
-    said = 'The user\'s message is: "A: try top"'
-    assert unwrapped(said, "A: use top") == "A: try top"
-    assert unwrapped("A: try top", "A: use top") == "A: try top"
+    output = 'The user\'s message is: "A: try top"'
+    assert strip_wrapping(output, "A: use top") == "A: try top"
+    assert strip_wrapping("A: try top", "A: use top") == "A: try top"
 
 
 def test_marks_and_capitals_alone_are_no_other_words():

@@ -10,7 +10,7 @@ import pytest
 from dialeval.dialogues import BadInput
 from dialeval.perturbations.lexicon import antonyms
 from dialeval.perturbations.paraphrase import DataParaphrase
-from dialeval.perturbations.synonyms import WordNet, _own, phrases
+from dialeval.perturbations.synonyms import WordNet, _embedded_pairs, phrases
 
 PPDB = (
     "[VBD] ||| bought ||| purchased ||| PPDB2.0Score=5.1 x=1 ||| 0-0 ||| Equivalence\n"
@@ -95,7 +95,7 @@ def test_our_own_table_keeps_articles_case_and_idioms(text, expected):
 
 
 def test_our_own_table_is_large_enough_and_leads_nowhere_odd():
-    pairs = {frozenset(pair) for pair in _own() if pair[0] != pair[1]}
+    pairs = {frozenset(pair) for pair in _embedded_pairs() if pair[0] != pair[1]}
     assert len(pairs) >= 150
     assert all(len(pair) == 2 for pair in pairs)
     assert max(phrases(None, ()).lengths.values()) <= 5

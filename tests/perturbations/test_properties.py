@@ -10,7 +10,7 @@ from dialeval.dialogues import BadInput, Passage, Turn, iterate, to_passages
 from dialeval.dialogues.types import text_hash
 from dialeval.perturbations import available, edit_log, perturb, perturbation, replay
 from dialeval.perturbations.registry import strategies
-from dialeval.perturbations.tokens import tokens
+from dialeval.perturbations.tokens import tokenize
 
 WORDS = (
     "I", "you", "don't", "can ’ t", "isn't", "is", "are", "went", "the", "of", "a", "an", "hour",
@@ -50,7 +50,7 @@ def check(strategy, text: str, seed: int) -> None:
     assert list(strategy.edits(text, Random(seed))) == edits
     assert strategy(text, seed) == replay(text, edits)
     assert all(edit.before != edit.after for edit in edits)
-    assert len(edits) <= 2 * len(tokens(text)) + 1
+    assert len(edits) <= 2 * len(tokenize(text)) + 1
 
 
 @pytest.mark.parametrize("preset", ["paper", "released"])
@@ -74,7 +74,7 @@ def test_a_text_is_edited_alike_alone_and_among_others(name, make):
     strategy, seeds = make(name), [text_hash([text]) for text in ODD]
     together = strategy.edits_of(list(ODD), seeds)
     alone = [strategy.edits_of([text], [seed])[0] for text, seed in zip(ODD, seeds, strict=True)]
-    assert [list(each) for each in together] == [list(each) for each in alone]
+    assert [list(log) for log in together] == [list(log) for log in alone]
 
 
 @pytest.mark.parametrize("preset", ["paper", "released"])
@@ -87,10 +87,10 @@ def test_what_is_made_is_what_the_logs_tell(name, preset, make):
     @example(["a \n the\n", "", "tea \ud800 of milk", "the end of the day", "\n"])
     def run(texts):
         seeds = [text_hash([text.encode("utf-8", "replace").decode()]) for text in texts]
-        made = strategy.edited(texts, seeds)
+        made = strategy.apply(texts, seeds)
         assert made.logs == strategy.edits_of(texts, seeds)
-        told = [replay(text, log) for text, log in zip(texts, made.logs, strict=True)]
-        assert made.texts == told
+        replayed = [replay(text, log) for text, log in zip(texts, made.logs, strict=True)]
+        assert made.texts == replayed
 
     run()
 
@@ -116,9 +116,9 @@ def test_another_language_is_refused_by_name_or_passed_and_counted(name, make):
     if strategies()[name].languages is None:
         assert perturb(passages, strategy).foreign == 0
         return
-    with pytest.raises(BadInput, match=f"{name} knows .* but some passages are in de"):
+    with pytest.raises(BadInput, match=f"{name} supports .* but some passages are in de"):
         perturb(passages, strategy)
     done = perturb(passages, strategy, unsupported="pass")
     assert (done.foreign, done.edits) == (1, 0)
-    (found,) = iterate(done.passages)
-    assert found.context == (turn,) and edit_log(found) == [[]]
+    (passage,) = iterate(done.passages)
+    assert passage.context == (turn,) and edit_log(passage) == [[]]

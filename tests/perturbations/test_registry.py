@@ -4,7 +4,7 @@ import pytest
 
 from dialeval.dialogues import BadInput
 from dialeval.perturbations import Perturbation, available, perturbation, perturbations
-from dialeval.perturbations.registry import needed, strategies
+from dialeval.perturbations.registry import required_options, strategies
 
 
 def test_both_kinds_are_there_and_nothing_else():
@@ -27,8 +27,8 @@ def test_a_strategy_is_a_frozen_dataclass_that_tells_itself(name):
     assert cls.__doc__ and cls.name == name
     assert cls.kind in ("should_change", "should_not_change")
     for preset in cls.presets.values():
-        assert set(preset) <= {each.name for each in fields(cls)}
-    if not needed(cls):
+        assert set(preset) <= {option.name for option in fields(cls)}
+    if not required_options(cls):
         assert repr(perturbation(name)).startswith(f"{cls.__name__}(")
 
 
@@ -40,28 +40,30 @@ def test_the_released_preset_differs_from_the_paper_and_options_win():
 
 
 def test_unknown_names_list_the_choices():
-    with pytest.raises(BadInput, match=r"Unknown strategy 'swap'.*random-swap, stopword-dropout"):
+    with pytest.raises(BadInput, match=r"unknown strategy 'swap'.*random-swap, stopword-dropout"):
         perturbation("swap")
     with pytest.raises(BadInput, match="no option 'rate'.*It has words_per_swap, by_gap"):
         perturbation("random-swap", rate=1)
-    with pytest.raises(BadInput, match="Unknown preset 'code'.*paper, released"):
+    with pytest.raises(BadInput, match="unknown preset 'code'.*paper, released"):
         perturbation("random-swap", "code")
-    with pytest.raises(BadInput, match="Unknown kind 'x'.*should_change"):
+    with pytest.raises(BadInput, match="unknown kind 'x'.*should_change"):
         available("x")
-    with pytest.raises(BadInput, match="Unknown strategy 'swap'"):
+    with pytest.raises(BadInput, match="unknown strategy 'swap'"):
         perturbations("all", options={"swap": {}})
 
 
 def test_what_a_strategy_needs_is_named():
-    with pytest.raises(BadInput, match="generative-paraphrase has to be told its paraphrase"):
+    with pytest.raises(BadInput, match="generative-paraphrase needs the option paraphrase"):
         perturbation("generative-paraphrase")
 
 
 def test_all_are_those_that_need_nothing_more():
-    names = [each.name for each in perturbations("all")]
+    names = [strategy.name for strategy in perturbations("all")]
     assert "generative-paraphrase" not in names and "random-swap" in names
     more = perturbations("all", options={"generative-paraphrase": {"paraphrase": list}})
-    assert [each.name for each in more if each.name not in names] == ["generative-paraphrase"]
+    assert [strategy.name for strategy in more if strategy.name not in names] == [
+        "generative-paraphrase"
+    ]
 
 
 def test_one_class_with_a_name_is_enough_to_be_found():

@@ -33,13 +33,13 @@ def test_contexts_are_covered_and_logs_replay(corpus, name):
     assert done.coverage >= LEAST[name][which]
     for old, new in zip(iterate(passages), iterate(done.passages), strict=True):
         assert new.response == old.response
-        told = [replay(t.text, log) for t, log in zip(old.context, edit_log(new), strict=True)]
-        assert told == [turn.text for turn in new.context]
+        replayed = [replay(t.text, log) for t, log in zip(old.context, edit_log(new), strict=True)]
+        assert replayed == [turn.text for turn in new.context]
 
 
 def test_our_stop_words_are_nearly_those_of_nltk(shared):
-    theirs = stop_words(str(shared / "lexical/stopwords_english.txt"))
-    whole = {word for word in theirs if len(word) > 1 and "'" not in word}
+    nltk_words = stop_words(str(shared / "lexical/stopwords_english.txt"))
+    whole = {word for word in nltk_words if len(word) > 1 and "'" not in word}
     assert len(whole & stop_words()) / len(whole) > 0.8
 
 
@@ -56,7 +56,7 @@ def test_pie_tables_run_from_right_to_wrong(shared):
     path = str(shared / "lexical/common_replaces.json")
     assert load_confusions(path)["equipment"]["equipments"] == 97
     strategy = perturbation("grammar-errors", lexicon=path, min_count=30)
-    found = {strategy("equipment", seed) for seed in range(5)}
-    assert found == {"equipments"}
+    errors = {strategy("equipment", seed) for seed in range(5)}
+    assert errors == {"equipments"}
     verbs = load_confusions(str(shared / "lexical/verbs.json"))
     assert set(verbs["abandons"]) == {"abandon", "abandoned", "abandoning"}

@@ -40,9 +40,9 @@ def test_acronyms_short_words_code_and_other_scripts_are_not_mistyped(text):
 
 
 def test_names_stay_but_the_first_word_of_a_sentence_does_not():
-    found = {KeyboardTypos()("Maybe Veronica .", seed) for seed in range(30)}
-    assert all(each.endswith(" Veronica .") for each in found)
-    assert len(found) > 5
+    versions = {KeyboardTypos()("Maybe Veronica .", seed) for seed in range(30)}
+    assert all(version.endswith(" Veronica .") for version in versions)
+    assert len(versions) > 5
 
 
 @pytest.mark.parametrize(("key", "beside"), [("g", "tyfhvb"), ("q", "wa"), ("m", "jkn")])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dialeval.dialogues.sources import BadInput
 from dialeval.perturbations import tagging
 from dialeval.perturbations.light_tagger import light_tags
-from dialeval.perturbations.tagging import spacy_tags, tagged, tagged_sentences, tagger, tags
+from dialeval.perturbations.tagging import spacy_tags, tag_sentences, tag_text, tagger, tags
 from dialeval.perturbations.word_classes import (
     SENTENCE_ENDS,
     normal,
@@ -61,7 +61,7 @@ The/DT children/NNS are/VBP playing/VBG in/IN the/DT garden/NN ./.
 Can/MD I/PRP pay/VB by/IN card/NN ?/.
 I/PRP was/VBD invited/VBN to/TO her/PRP$ wedding/NN ./.
 You/PRP must/MD be/VB joking/VBG !/.
-Our/PRP$ teacher/NN speaks/VBZ three/CD languages/NNS ./.
+Our/PRP$ teacher/NN supports_language/VBZ three/CD languages/NNS ./.
 Sit/VB down/RP and/CC tell/VB me/PRP everything/NN ./.
 I/PRP saw/VBD an/DT old/JJ friend/NN at/IN the/DT airport/NN ./.
 If/IN you/PRP need/VBP anything/NN ,/, just/RB ask/VB ./.
@@ -87,15 +87,15 @@ def _pairs(line):
 
 
 def test_light_tags_agree_with_sixty_sentences_tagged_by_hand():
-    right = total = verbs = verbs_found = 0
+    correct = total = verbs = verbs_found = 0
     for line in GOLD:
         words, gold = zip(*_pairs(line), strict=True)
-        for expected, found in zip(gold, light_tags(words), strict=True):
-            total, right = total + 1, right + (expected == found)
+        for expected, tag in zip(gold, light_tags(words), strict=True):
+            total, correct = total + 1, correct + (expected == tag)
             if expected[:2] in ("VB", "MD"):
-                verbs, verbs_found = verbs + 1, verbs_found + (found[:2] in ("VB", "MD"))
+                verbs, verbs_found = verbs + 1, verbs_found + (tag[:2] in ("VB", "MD"))
     assert len(GOLD) == 60
-    assert right / total >= 0.93
+    assert correct / total >= 0.93
     assert verbs_found / verbs >= 0.97
 
 
@@ -160,15 +160,15 @@ def test_contractions_are_spelt_one_way(written):
 
 @given(st.lists(st.text(min_size=1), max_size=30))
 def test_every_word_gets_one_tag(words):
-    found = light_tags(words)
-    assert len(found) == len(words)
-    assert all(tag.rstrip("$").isupper() or tag in (".", ",", ":") for tag in found)
+    tags = light_tags(words)
+    assert len(tags) == len(words)
+    assert all(tag.rstrip("$").isupper() or tag in (".", ",", ":") for tag in tags)
 
 
 def test_tagged_words_stand_where_they_say():
     text = "I ’ ll  edit /etc/fstab , ok ?"
-    assert all(text[word.start : word.end] == word.text for word in tagged(text))
-    assert [(word.form, word.tag) for word in tagged(text)][:3] == [
+    assert all(text[word.start : word.end] == word.text for word in tag_text(text))
+    assert [(word.form, word.tag) for word in tag_text(text)][:3] == [
         ("i'll", "PRP"),
         ("edit", "VB"),
         ("/etc/fstab", "NN"),
@@ -204,12 +204,12 @@ def _fake_spacy(monkeypatch, load):
 def fresh_taggers():
     """Taggers are cached for the process, also those that a test stood in for."""
     yield
-    for cached in (tagging.tagger, tagging.spacy_pipeline, tagging.tagged):
+    for cached in (tagging.tagger, tagging.spacy_pipeline, tagging.tag_text):
         cached.cache_clear()
 
 
 def _forget():
-    for cached in (tagging.tagger, tagging.spacy_pipeline, tagging.tagged):
+    for cached in (tagging.tagger, tagging.spacy_pipeline, tagging.tag_text):
         cached.cache_clear()
 
 
@@ -242,13 +242,13 @@ def test_unknown_tagger_lists_the_choices():
     "open", "right", "Mary", "'s", "don't", "dogs", "./run", "...", ".", "!", "?", ",",
 ])).map(" ".join))  # fmt: skip
 def test_sentences_are_tagged_alone_as_in_their_text(text):
-    parts = tagged_sentences(text, "light", lambda word: True)
-    assert tuple(word for part in parts for word in part) == tagged(text, "light")
+    parts = tag_sentences(text, "light", lambda word: True)
+    assert tuple(word for part in parts for word in part) == tag_text(text, "light")
 
 
 def test_only_sentences_with_wanted_words_are_tagged():
     text = "I like tea. You hate it! Why?"
-    parts = list(tagged_sentences(text, "light", {"hate", "why"}.__contains__))
+    parts = list(tag_sentences(text, "light", {"hate", "why"}.__contains__))
     assert [[word.text for word in part] for part in parts] == [
         ["You", "hate", "it", "!"],
         ["Why", "?"],

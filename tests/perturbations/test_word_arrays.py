@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dialeval.perturbations.tokens import tokens
+from dialeval.perturbations.tokens import tokenize
 from dialeval.perturbations.word_arrays import words_of
 
 PIECES = st.sampled_from(
@@ -18,18 +18,18 @@ TEXTS = st.lists(PIECES, max_size=12).map("".join)
 
 def expected(text: str) -> list[tuple[int, int, bool, bool]]:
     """Start, end, whether a word follows another, and whether it is the first or last token."""
-    found = tokens(text)
+    tokens = tokenize(text)
     return [
-        (token.start, token.end, at > 0 and found[at - 1].is_word, at in (0, len(found) - 1))
-        for at, token in enumerate(found)
+        (token.start, token.end, at > 0 and tokens[at - 1].is_word, at in (0, len(tokens) - 1))
+        for at, token in enumerate(tokens)
         if token.is_word
     ]
 
 
 def given_by(texts: list[str]) -> list[list[tuple[int, int, bool, bool]]]:
     rows = [[] for _ in texts]
-    found = words_of(texts)
-    for row, *word in zip(*(each.tolist() for each in found[:5]), strict=True):
+    words = words_of(texts)
+    for row, *word in zip(*(column.tolist() for column in words[:5]), strict=True):
         rows[row].append(tuple(word))
     return rows
 

@@ -29,13 +29,13 @@ def test_swaps_exchange_neighbours_one_for_so_many_words(text, words_per_swap, s
 
 def random_numbers(seed: int, count: int) -> list[int]:
     """SplitMix64 in plain integers."""
-    found = []
+    numbers = []
     for number in range(1, count + 1):
         state = (seed + number * 0x9E3779B97F4A7C15) % 2**64
         state = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
         state = (state ^ (state >> 27)) * 0x94D049BB133111EB % 2**64
-        found.append(state ^ (state >> 31))
-    return found
+        numbers.append(state ^ (state >> 31))
+    return numbers
 
 
 def swapped_one_by_one(text: str, words_per_swap: int, seed: int) -> str:
@@ -55,11 +55,11 @@ def swapped_one_by_one(text: str, words_per_swap: int, seed: int) -> str:
 
 @settings(max_examples=200)
 @given(st.lists(st.tuples(TALK, st.integers(0, 2**64 - 1)), max_size=4), st.integers(2, 5))
-def test_swaps_at_once_are_those_made_one_by_one(asked, words_per_swap):
-    texts, seeds = [text for text, _ in asked], [seed for _, seed in asked]
+def test_swaps_at_once_are_those_made_one_by_one(seeded_texts, words_per_swap):
+    texts, seeds = [text for text, _ in seeded_texts], [seed for _, seed in seeded_texts]
     logs = RandomSwap(words_per_swap).edits_of(texts, seeds)
     made = [replay(text, log) for text, log in zip(texts, logs, strict=True)]
-    assert made == [swapped_one_by_one(text, words_per_swap, seed) for text, seed in asked]
+    assert made == [swapped_one_by_one(text, words_per_swap, seed) for text, seed in seeded_texts]
 
 
 def test_a_long_utterance_gets_all_its_swaps():
@@ -118,8 +118,8 @@ def test_one_swap_for_less_than_two_words_is_refused():
     ],
 )
 def test_dropout_takes_stop_words_with_one_blank(text, expected):
-    found = StopwordDropout()(text)
-    assert found == expected if expected else found in ("the", "of")
+    shortened = StopwordDropout()(text)
+    assert shortened == expected if expected else shortened in ("the", "of")
 
 
 @settings(max_examples=200)
@@ -143,9 +143,9 @@ def test_every_stop_word_is_found_but_those_to_keep(words):
 
 def test_which_eight_are_dropped_is_drawn():
     text = "tea " + " ".join(["the of and to in a is at on by"] * 2)
-    found = {StopwordDropout()(text, seed) for seed in range(20)}
-    assert len(found) > 10
-    assert {len(text.split()) - len(each.split()) for each in found} == {8}
+    versions = {StopwordDropout()(text, seed) for seed in range(20)}
+    assert len(versions) > 10
+    assert {len(text.split()) - len(version.split()) for version in versions} == {8}
     assert StopwordDropout(None)(text) == "tea"
 
 
