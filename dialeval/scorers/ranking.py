@@ -245,7 +245,7 @@ def _lone_reading(
     response = part.ids[part.response_at :][: _marks(form) + size]
     response += form._token(scorer.tokenizer, form.response_end) if complete else []
     context = part.ids[begin : part.response_at]
-    ids = form._fitted(part.ids[:begin], context, response, []).ids or [scorer.pad_id]
+    ids = form._truncate(part.ids[:begin], context, response, []).ids or [scorer.pad_id]
     return _Reading(ids, range(len(ids) - 1, len(ids)), passage, range(size, size + 1))
 
 

@@ -16,6 +16,7 @@ from dialeval.scorers import Decision, load_scorer, save_scorer
 from dialeval.scorers.baselines import CoinScorer, ConstantScorer
 from dialeval.scorers.joint import JointScorer
 from dialeval.scorers.neural import NeuralScorer
+from tests.closeness import assert_close
 
 TWO = [Passage((Turn("A", "hi"),), text, id=text) for text in ("hello", "bye")]
 
@@ -95,7 +96,7 @@ def test_the_released_one_is_saved_with_its_neural_scorer(tmp_path):
     joint = JointScorer.released(first, CoinScorer(3))
     loaded = load_scorer(save_scorer(joint, tmp_path / "joint"), device="cpu")
     assert loaded.combine == "softmin"
-    assert loaded(TWO) == pytest.approx(joint(TWO), abs=1e-7)
+    assert_close(loaded(TWO), joint(TWO))
     assert len(np.unique(joint(TWO))) == 2
 
 

@@ -14,6 +14,7 @@ from dialeval.models.batching import token_batches
 from dialeval.models.tokenizers import word_tokenizer
 from dialeval.scorers import load_scorer, save_scorer
 from dialeval.scorers.neural import NeuralScorer
+from tests.closeness import assert_close
 
 WORDS = [f"word{n}" for n in range(40)]
 
@@ -44,16 +45,16 @@ def test_scores_do_not_depend_on_batches_or_order(passages):
     scores = make_scorer()(passages)
     assert scores.std() > 1e-5
     for max_tokens in (1, 100, 1000):
-        np.testing.assert_allclose(make_scorer(max_tokens=max_tokens)(passages), scores, atol=1e-6)
+        assert_close(make_scorer(max_tokens=max_tokens)(passages), scores)
     order = np.random.default_rng(1).permutation(len(passages))
-    np.testing.assert_allclose(make_scorer()(passages.select(order)), scores[order], atol=1e-6)
-    np.testing.assert_allclose(make_scorer()(list(iterate(passages))), scores, atol=1e-6)
+    assert_close(make_scorer()(passages.select(order)), scores[order])
+    assert_close(make_scorer()(list(iterate(passages))), scores)
 
 
 def test_temperature_flattens_and_keeps_the_order(passages):
     sharp, flat = make_scorer()(passages), make_scorer(temperature=3.0)(passages)
     logit = np.log(sharp / (1 - sharp))
-    np.testing.assert_allclose(np.log(flat / (1 - flat)), logit / 3, atol=1e-6)
+    assert_close(np.log(flat / (1 - flat)), logit / 3)
 
 
 def test_a_saved_scorer_gives_equal_scores_in_a_fresh_process(passages, tmp_path):
@@ -72,7 +73,7 @@ def test_a_saved_scorer_gives_equal_scores_in_a_fresh_process(passages, tmp_path
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
     ).stdout.splitlines()
     found = [float.fromhex(word) for word in told[-2].split()]
-    np.testing.assert_allclose(found, scorer(passages), atol=1e-6)
+    assert_close(found, scorer(passages))
     assert told[-1] == scorer.signature
 
 
@@ -87,7 +88,7 @@ def test_a_cache_remembers_and_survives_a_torn_line(passages, tmp_path):
     calls = []
     forward = resumed._forward
     resumed._forward = lambda rows: (calls.append(len(rows)), forward(rows))[1]
-    np.testing.assert_allclose(resumed(passages), scores, atol=1e-6)
+    assert_close(resumed(passages), scores)
     assert sum(calls) == len(passages) - 70
 
     other = make_scorer(cache=path)

@@ -19,6 +19,7 @@ from dialeval.scorers.ranking import (
     score_prefixes,
     score_responses,
 )
+from tests.closeness import assert_close
 
 PLAIN = replace(input_format("dialogrpt"), max_length=None, cut_left=False, name="plain")
 
@@ -56,7 +57,7 @@ def test_packed_responses_score_as_they_do_alone(tiny_scorer, invented, kind, fo
     passages = invented(contexts=4, responses=4)
     expected = alone(scorer, passages)
     assert np.ptp(scorer.margins(passages)) > 0.1
-    np.testing.assert_allclose(score_responses(scorer, passages), expected, atol=1e-5)
+    assert_close(score_responses(scorer, passages), expected)
 
 
 @pytest.mark.parametrize("attention", ["eager", "sdpa"])
@@ -64,18 +65,14 @@ def test_both_kinds_of_attention_take_the_mask(tiny_scorer, invented, attention)
     scorer = tiny_scorer("gpt2", "att", attention=attention)
     assert scorer.model.backbone.config._attn_implementation == attention
     passages = invented(contexts=3, responses=4)
-    np.testing.assert_allclose(
-        score_responses(scorer, passages), alone(scorer, passages), atol=1e-5
-    )
+    assert_close(score_responses(scorer, passages), alone(scorer, passages))
 
 
 @pytest.mark.parametrize("max_tokens", [1, 40, 8192])
 def test_any_budget_of_tokens_gives_the_same(tiny_scorer, invented, max_tokens):
     scorer = tiny_scorer("gpt2", "att", max_tokens=max_tokens)
     passages = invented(contexts=4, responses=6)
-    np.testing.assert_allclose(
-        score_responses(scorer, passages), alone(scorer, passages), atol=1e-5
-    )
+    assert_close(score_responses(scorer, passages), alone(scorer, passages))
 
 
 def test_contexts_are_read_once(tiny_scorer, invented):
@@ -91,9 +88,7 @@ def test_responses_that_cut_the_context_are_scored_apart(tiny_scorer):
     context = (Turn("A", "w1 w2 w3 w4 w5 w6 w7"),)
     responses = ["w8", "w9 w10", "w11 w12 w13 w14 w15 w16", " ".join(f"w{n}" for n in range(20))]
     passages = [Passage(context, response) for response in responses]
-    np.testing.assert_allclose(
-        score_responses(scorer, passages), alone(scorer, passages), atol=1e-5
-    )
+    assert_close(score_responses(scorer, passages), alone(scorer, passages))
 
 
 def test_empty_responses_and_contexts_are_scored_all_the_same(tiny_scorer):
@@ -102,7 +97,7 @@ def test_empty_responses_and_contexts_are_scored_all_the_same(tiny_scorer):
     for form in ("dialogrpt", "att", "words"):
         scorer = tiny_scorer("gpt2", form)
         found = score_responses(scorer, passages)
-        np.testing.assert_allclose(found, alone(scorer, passages), atol=1e-5)
+        assert_close(found, alone(scorer, passages))
     assert score_responses(tiny_scorer(), []).shape == (0,)
 
 
@@ -117,9 +112,9 @@ def test_temperature_adapters_and_stored_passages(tiny_scorer, invented):
     )
     passages = invented(contexts=3, responses=4)
     expected = alone(scorer, passages)
-    np.testing.assert_allclose(score_responses(scorer, passages), expected, atol=1e-5)
+    assert_close(score_responses(scorer, passages), expected)
     stored = to_passages(passages)
-    np.testing.assert_allclose(score_responses(scorer, stored), expected, atol=1e-5)
+    assert_close(score_responses(scorer, stored), expected)
 
 
 def test_a_cache_is_filled_and_used(tiny_scorer, invented, tmp_path):
@@ -170,7 +165,7 @@ def test_a_window_at_a_time_gives_the_same(tiny_scorer, invented, monkeypatch):
     passages = invented(contexts=5, responses=3)
     expected = score_responses(scorer, passages)
     monkeypatch.setattr(ranking, "_WINDOW", 4)
-    np.testing.assert_allclose(score_responses(scorer, passages), expected, atol=1e-5)
+    assert_close(score_responses(scorer, passages), expected)
 
 
 @pytest.mark.parametrize("form", ["dialogrpt", PLAIN, replace(PLAIN, response_start="bos")])
@@ -179,7 +174,7 @@ def test_prefixes_score_as_they_do_alone(tiny_scorer, invented, kind, form):
     scorer = tiny_scorer(kind, form, temperature=1.5)
     passages = invented(contexts=4, responses=1)
     for scores, passage in zip(score_prefixes(scorer, passages), passages, strict=True):
-        np.testing.assert_allclose(scores, one_by_one(scorer, passage), atol=1e-5)
+        assert_close(scores, one_by_one(scorer, passage))
 
 
 @pytest.mark.parametrize("cut_left", [False, True])
@@ -194,7 +189,7 @@ def test_prefixes_of_rows_that_are_cut_too(tiny_scorer, invented, cut_left, star
     passages = invented(contexts=4, responses=1, longest=20)
     for scores, passage in zip(score_prefixes(scorer, passages), passages, strict=True):
         kept = one_by_one(scorer, passage)[:17]
-        np.testing.assert_allclose(scores, kept, atol=1e-5)
+        assert_close(scores, kept)
 
 
 def test_prefixes_take_one_pass(tiny_scorer, invented):
@@ -210,7 +205,7 @@ def test_models_that_look_ahead_read_each_prefix_as_a_response(tiny_scorer, inve
     scorer = tiny_scorer(kind, "words")
     passages = invented(contexts=3, responses=1)
     for scores, passage in zip(score_prefixes(scorer, passages), passages, strict=True):
-        np.testing.assert_allclose(scores, one_by_one(scorer, passage), atol=1e-5)
+        assert_close(scores, one_by_one(scorer, passage))
 
 
 def test_marks_around_the_response_are_not_prefixes(tiny_scorer):
@@ -242,7 +237,7 @@ def test_prefixes_of_another_tokenizer_are_found_by_characters(tiny_scorer):
     places = [0, 3, 4, 5, 7, 8, 9, 11, 12]  # w3 ends at 4, w14 at 8, w5 at 11
     found = prefix_scores_at(scorer, [passage], [places])[0]
     expected = [empty, empty, first, first, first, second, second, third, third]
-    np.testing.assert_allclose(found, expected, atol=1e-6)
+    assert_close(found, expected)
 
 
 def test_its_own_pieces_map_to_themselves(tiny_scorer):

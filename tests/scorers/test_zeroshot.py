@@ -12,6 +12,7 @@ from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 from dialeval.dialogues import BadInput, Passage, Turn, to_passages
 from dialeval.scorers import Decision, is_human, load_scorer, save_scorer
 from dialeval.scorers.zeroshot import MEASURES, ZeroShotScorer
+from tests.closeness import assert_close
 
 LONGEST = 96
 PASSAGES = [
@@ -76,7 +77,7 @@ def by_loop(model, tokenizer, passage: Passage, measure: str) -> float:
 def test_measures_agree_with_a_loop_over_tokens(model, tokenizer, measure):
     scores = ZeroShotScorer(model, tokenizer, measure)(PASSAGES)
     expected = [by_loop(model, tokenizer, passage, measure) for passage in PASSAGES]
-    assert scores == pytest.approx(expected, abs=1e-5)
+    assert_close(scores, expected)
     assert len(np.unique(scores)) == len(PASSAGES)
 
 
@@ -85,17 +86,17 @@ def test_scores_do_not_depend_on_batches(model, tokenizer, measure, monkeypatch)
     passages = PASSAGES * 4
     expected = ZeroShotScorer(model, tokenizer, measure, max_tokens=100_000)(passages)
     alone = ZeroShotScorer(model, tokenizer, measure, max_tokens=1)(passages)
-    assert alone == pytest.approx(expected, abs=1e-5)
+    assert_close(alone, expected)
     monkeypatch.setattr("dialeval.scorers.zeroshot._POSITIONS", 3)
     monkeypatch.setattr("dialeval.scorers.zeroshot._WINDOW", 7)
     pieces = ZeroShotScorer(model, tokenizer, measure, max_tokens=120)(to_passages(passages))
-    assert pieces == pytest.approx(expected, abs=1e-5)
+    assert_close(pieces, expected)
 
 
 def test_a_model_without_a_known_head_gives_the_same(model, tokenizer, monkeypatch):
     expected = ZeroShotScorer(model, tokenizer)(PASSAGES)
     monkeypatch.setattr(model, "get_output_embeddings", lambda: None)
-    assert ZeroShotScorer(model, tokenizer)(PASSAGES) == pytest.approx(expected, abs=1e-6)
+    assert_close(ZeroShotScorer(model, tokenizer)(PASSAGES), expected)
 
 
 def test_the_model_is_left_as_it_was(model, tokenizer):
@@ -170,7 +171,7 @@ def test_an_empty_response_is_scored_as_silence(model, tokenizer, caplog):
         found = scorer([Passage((Turn("A", "hi"),), " ")])[0]
     ids = [*tokenizer("hi")["input_ids"], tokenizer.eos_token_id]
     log_probs = model(torch.tensor([ids])).logits[0, -1].log_softmax(-1)
-    assert found == pytest.approx(log_probs[tokenizer.eos_token_id].item(), abs=1e-5)
+    assert_close(found, log_probs[tokenizer.eos_token_id].item())
     assert "are empty" in caplog.text
     assert scorer([]).shape == (0,)
 
@@ -206,11 +207,11 @@ def test_saved_and_loaded_scores_are_equal(model, tokenizer, measure, tmp_path):
     scorer = ZeroShotScorer(model, tokenizer, measure, decision=chosen)
     folder = save_scorer(scorer, tmp_path / "zero")
     loaded = load_scorer(folder, device="cpu", max_tokens=64)
-    assert loaded(PASSAGES) == pytest.approx(scorer(PASSAGES), abs=1e-5)
+    assert_close(loaded(PASSAGES), scorer(PASSAGES))
     assert (loaded.name, loaded.signature) == (scorer.name, scorer.signature)
     assert loaded.higher_is_human == scorer.higher_is_human
     again = ZeroShotScorer.from_pretrained(folder, measure)
-    assert again(PASSAGES) == pytest.approx(scorer(PASSAGES), abs=1e-5)
+    assert_close(again(PASSAGES), scorer(PASSAGES))
     assert again.name == f"zero {measure}"
 
 
@@ -226,7 +227,7 @@ def test_a_backward_model_scores_the_question_given_the_answer(model, tokenizer,
     backward = ZeroShotScorer(model, tokenizer, "log-probability", turned=True)
     question = Passage((Turn("A", "fine"),), "how are you")
     expected = by_loop(model, tokenizer, question, "log-probability")
-    assert backward(passages)[0] == pytest.approx(expected, abs=1e-5)
+    assert_close(backward(passages)[0], expected)
     assert "(s|t)" in backward.signature
     again = load_scorer(save_scorer(backward, tmp_path / "backward"))
-    assert again(passages)[0] == pytest.approx(expected, abs=1e-5)
+    assert_close(again(passages)[0], expected)

@@ -5,9 +5,10 @@ import shutil
 import pytest
 import torch
 
+from dialeval import files
 from dialeval.dialogues import BadInput
-from dialeval.training import checkpoints
-from dialeval.training.checkpoints import atomic_dir, last_complete, read_state, write_state
+from dialeval.files import atomic_dir, last_complete
+from dialeval.training.checkpoints import read_state, write_state
 
 
 class Killed(BaseException):
@@ -80,7 +81,7 @@ def test_folders_replace_each_other(tmp_path):
     write(tmp_path / "point", "one")
     write(tmp_path / "point", "two")
     assert read(tmp_path / "point") == "two"
-    assert [each.name for each in tmp_path.iterdir()] == ["point"]
+    assert [path.name for path in tmp_path.iterdir()] == ["point"]
 
 
 def test_a_folder_that_is_not_completed_changes_nothing(tmp_path):
@@ -95,11 +96,11 @@ def test_a_folder_that_is_not_completed_changes_nothing(tmp_path):
 
 @pytest.mark.parametrize("first", range(8))
 @pytest.mark.parametrize("second", range(8))
-def test_two_ends_in_a_row_never_lose_the_last_folder(tmp_path, monkeypatch, first, second):
+def test_two_kills_in_a_row_never_lose_the_last_folder(tmp_path, monkeypatch, first, second):
     """The process ends before the nth rename or removal, is started again, and ends again."""
     write(tmp_path / "point", "0")
-    replace, remove = checkpoints.os.replace, shutil.rmtree
-    known = 0
+    replace, remove = files.os.replace, shutil.rmtree
+    complete = 0
     for number, moment in enumerate((first, second), 1):
         left = iter([*[False] * moment, *[True] * 99])
 
@@ -111,17 +112,17 @@ def test_two_ends_in_a_row_never_lose_the_last_folder(tmp_path, monkeypatch, fir
 
             return call
 
-        monkeypatch.setattr(checkpoints.os, "replace", before(replace))
-        monkeypatch.setattr(checkpoints.shutil, "rmtree", before(remove))
+        monkeypatch.setattr(files.os, "replace", before(replace))
+        monkeypatch.setattr(files.shutil, "rmtree", before(remove))
         try:
             write(tmp_path / "point", str(number))
-            known = number
+            complete = number
         except Killed:
             pass
-        found = int(read(tmp_path / "point"))
-        assert known <= found <= number
-        known = found
+        version = int(read(tmp_path / "point"))
+        assert complete <= version <= number
+        complete = version
     monkeypatch.undo()
     write(tmp_path / "point", "3")
     assert read(tmp_path / "point") == "3"
-    assert [each.name for each in tmp_path.iterdir()] == ["point"]
+    assert [path.name for path in tmp_path.iterdir()] == ["point"]

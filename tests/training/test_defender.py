@@ -9,6 +9,7 @@ import torch
 from dialeval.dialogues import BadInput, iterate
 from dialeval.scorers import load_scorer, save_scorer
 from dialeval.training.defender import Defender, pairwise, pairwise_probability
+from tests.closeness import assert_close
 from tests.training.game_worker import judge, talk
 
 
@@ -77,8 +78,8 @@ def test_judges_read_shared_contexts_as_single_passages():
     ]
     margins = [defender.hvm.margins([each])[0] for each in passages]
     relevance = [defender.hvr([each])[0] for each in passages]
-    np.testing.assert_allclose(defender.margins(passages), margins, atol=1e-5)
-    np.testing.assert_allclose(defender.relevance(passages), relevance, atol=1e-5)
+    assert_close(defender.margins(passages), margins)
+    assert_close(defender.relevance(passages), relevance)
     assert np.std(margins) > 0.01
 
 
@@ -88,7 +89,7 @@ def test_a_saved_defender_gives_equal_scores(tmp_path, combine):
     save_scorer(defender.scorer("ATT"), tmp_path / "att")
     loaded = load_scorer(tmp_path / "att", device="cpu")
     scores = defender.scores(defender.margins(passages), defender.relevance(passages))
-    np.testing.assert_allclose(loaded(passages), scores, rtol=1e-12)
+    assert_close(loaded(passages), scores)
     assert loaded.name == "ATT"
 
 
@@ -102,7 +103,7 @@ def test_a_judge_alone_is_saved_as_it_plays(tmp_path):
     save_scorer(defender.scorer("GAN"), tmp_path / "gan")
     loaded = load_scorer(tmp_path / "gan", device="cpu")
     scores = defender.scores(defender.margins(passages), np.ones(8))
-    np.testing.assert_allclose(loaded(passages), scores, rtol=1e-12)
+    assert_close(loaded(passages), scores)
     assert loaded.fingerprint == hvm.fingerprint != before
 
 
@@ -114,7 +115,7 @@ def test_scores_follow_weights_even_where_a_cache_was_set(tmp_path):
     before = defender.margins(passages)
     with torch.no_grad():
         hvm.model.score.weight.neg_()
-    np.testing.assert_allclose(defender.margins(passages), -before, atol=1e-6)
+    assert_close(defender.margins(passages), -before)
 
 
 def test_a_second_judge_need_not_be_a_network():

@@ -11,6 +11,7 @@ from dialeval.dialogues import BadInput, iterate
 from dialeval.training.defender import Defender
 from dialeval.training.game import AttackDefenceGame, set_trainable
 from dialeval.training.game_settings import RELEASED, GameConfig
+from tests.closeness import assert_close
 from tests.training.game_worker import FAST, attacker, judge, talk, tiny_game, weights
 
 
@@ -259,7 +260,7 @@ def test_rewards_by_hand(tmp_path):
     drawn.finished = np.array([True, True, False, True, False, True])
     hvm, hvr = game.defender.hvm(drawn.passages), game.defender.hvr(drawn.passages)
     expected = np.sqrt(hvm * hvr) - [0, 0.5, 0.25, 0, 0.25, 0]
-    np.testing.assert_allclose(game.rewards(drawn), expected, atol=1e-6)
+    assert_close(game.rewards(drawn), expected)
 
 
 def test_accuracies_by_hand(tmp_path):
@@ -276,7 +277,7 @@ def test_accuracies_by_hand(tmp_path):
     assert found["pairwise"] == (ours > theirs).mean()
     assert found["hvm"] == (first(human) > first(machine)).mean()
     odds = [each / (1 - each) for each in (ours, theirs)]
-    assert found["probability"] == pytest.approx((odds[0] / (odds[0] + odds[1])).mean(), abs=1e-6)
+    assert_close(found["probability"], (odds[0] / (odds[0] + odds[1])).mean())
 
 
 def test_samples_and_attackers_are_kept(tmp_path):

@@ -10,6 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from tests.closeness import tolerance
 from tests.training import game_worker
 
 WORKER = str(Path(game_worker.__file__))
@@ -34,7 +35,7 @@ def test_a_game_killed_at_random_moments_ends_as_the_unbroken_one(tmp_path):
         (torn / "records.json").read_text()
     )
     for side in ("defender", "attacker"):
-        one, other = (load_file(each / f"{side}.safetensors") for each in (whole, torn))
+        one, other = (load_file(path / f"{side}.safetensors") for path in (whole, torn))
         assert one.keys() == other.keys()
         assert all(torch.equal(one[name], other[name]) for name in one)
 
@@ -43,16 +44,20 @@ def test_two_processes_do_the_steps_of_one(tmp_path):
     game_worker.steps(tmp_path / "one")
     launcher = ["-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2"]
     run(*launcher, "--main_process_port", "0", WORKER, "steps", str(tmp_path / "two"))
-    one, two = (json.loads((tmp_path / each / "told.json").read_text()) for each in ("one", "two"))
+    one, two = (
+        json.loads((tmp_path / name / "numbers.json").read_text()) for name in ("one", "two")
+    )
     assert (one["processes"], two["processes"]) == (1, 2)
     for phase in ("attack", "defence"):
-        assert one[phase] == pytest.approx(two[phase], abs=1e-5)
+        assert one[phase] == pytest.approx(two[phase], abs=tolerance())
     for name in ("accuracy", "probability", "hvm", "low", "high", "watched", "defended"):
-        assert one["record"][name] == pytest.approx(two["record"][name], abs=1e-5)
+        # Adam's steps carry rounding of the gradient on to the next ones.
+        assert one["record"][name] == pytest.approx(two["record"][name], abs=tolerance(10))
     start = {"attacker": game_worker.attacker().model, "defender": game_worker.judge(1).model}
     for side, model in start.items():
         file = f"result/{side}.safetensors"
-        ours, theirs = (load_file(tmp_path / each / file) for each in ("one", "two"))
-        moved = max((ours[name] - each).abs().max() for name, each in model.named_parameters())
-        assert moved > 1e-4
-        torch.testing.assert_close(ours, theirs, atol=1e-5, rtol=0)
+        alone, shared = (load_file(tmp_path / name / file) for name in ("one", "two"))
+        moved = max((alone[name] - value).abs().max() for name, value in model.named_parameters())
+        assert moved > 10 * tolerance()
+        size = max(value.abs().max().item() for value in alone.values())
+        torch.testing.assert_close(alone, shared, atol=tolerance(size), rtol=0)
