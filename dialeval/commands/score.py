@@ -1,4 +1,4 @@
-"""`dialeval score`: what a saved judge says about stored responses of any system."""
+"""`dialeval score`: scores of stored responses by a saved discriminator."""
 
 from pathlib import Path
 from typing import Annotated
@@ -22,15 +22,17 @@ def score(
     author: o.Author = None,
     column: o.Column = None,
     turn_separator: o.Separator = None,
-    device: Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1, mps; best first.")] = None,
+    device: Annotated[
+        str | None, typer.Option(help="cpu, cuda, cuda:1 or mps; the best available by default.")
+    ] = None,
     max_tokens: Annotated[
         int | None, typer.Option(help="Tokens of a batch, padding included.")
     ] = None,
     cache: Annotated[
-        Path | None, typer.Option(help="File of scores that an interrupted run goes on from.")
+        Path | None, typer.Option(help="File of scores from which an interrupted run resumes.")
     ] = None,
 ) -> None:
-    """Score stored responses: one line a passage with score, decision, tokens used and cut."""
+    """Score stored responses: one row per passage with score, decision and tokens used."""
     from accelerate import Accelerator
 
     from dialeval.dialogues import write_passages
@@ -48,6 +50,6 @@ def score(
     scored = score_passages(scorer, passages)
     if accelerator.is_main_process:
         write_passages(scored, output)
-        share = sum(scored["taken_for_human"]) / max(1, len(scored))
-        say(f"{len(scored):,} responses, {share:.1%} taken for human: [bold]{output}[/]")
+        share = sum(scored["predicted_human"]) / max(1, len(scored))
+        say(f"{len(scored):,} responses, {share:.1%} classified as human: [bold]{output}[/]")
         say(f"[dim]{scorer.signature}[/]")

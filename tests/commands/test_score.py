@@ -49,7 +49,7 @@ def test_train_then_score(judge, monkeypatch, capsys, tmp_path):
     assert all(0 < record["score"] < 1 and record["tokens"] > 5 for record in records)
     assert all(record["tokens_cut"] == 0 for record in records)
     threshold = json.loads((judge / "scorer.json").read_text())["decision"]["threshold"]
-    assert all(r["taken_for_human"] == (r["score"] >= threshold) for r in records)
+    assert all(r["predicted_human"] == (r["score"] >= threshold) for r in records)
 
     code, _, _ = run(monkeypatch, capsys, *arguments, "--cache", "cache.txt", "-o", "again.jsonl")
     np.testing.assert_allclose(scores(tmp_path / "again.jsonl"), scores(tmp_path / "scored.jsonl"))

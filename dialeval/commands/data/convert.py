@@ -16,7 +16,7 @@ def convert(
     ] = Path("passages.jsonl"),
     format: o.Format = None,
     only: Annotated[
-        str | None, typer.Option(help="Only this author's responses, of a file with several.")
+        str | None, typer.Option(help="Keep only the responses of this author.")
     ] = None,
     skip_bad: o.SkipBad = False,
     author: o.Author = None,
@@ -53,5 +53,5 @@ def convert(
     say(
         f"Wrote [bold]{len(passages):,}[/] passages to [bold]{output}[/] "
         f"(left out: {report.duplicate_dialogues:,} duplicate dialogues, {report.seen_elsewhere:,} "
-        f"that stand in other files, {report.filtered:,} filtered passages)"
+        f"in other files, {report.filtered:,} filtered passages)"
     )

@@ -11,6 +11,6 @@ def formats() -> None:
     from dialeval.dialogues import formats as known
 
     table = Table("format", "what", "example", show_lines=True)
-    for name, each in known().items():
-        table.add_row(f"[bold]{name}[/]", escape(each.summary), escape(each.example))
+    for name, format in known().items():
+        table.add_row(f"[bold]{name}[/]", escape(format.summary), escape(format.example))
     out.print(table)

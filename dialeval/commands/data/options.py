@@ -1,4 +1,4 @@
-"""Options that several `data` commands share, and reading with them."""
+"""Options that several commands share, and reading files with them."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,59 +15,63 @@ Format = Annotated[
     str | None,
     typer.Option("--format", "-f", help="Format; guessed by default. See: dialeval data formats"),
 ]
-SkipBad = Annotated[
-    bool, typer.Option("--skip-bad", help="Leave bad records out, count and list them.")
-]
+SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Skip bad records, and list them.")]
 Author = Annotated[
-    str | None, typer.Option(help="Who wrote the responses, whatever the file says.")
+    str | None, typer.Option(help="Author of the responses, in place of what the file says.")
 ]
 Column = Annotated[
     list[str] | None,
-    typer.Option(help="Where a table calls a column otherwise: response=reply. Repeatable."),
+    typer.Option(help="Name of a column in a table: response=reply. Repeatable."),
 ]
 Separator = Annotated[
     str | None,
-    typer.Option(help="What stands between turns where a table has the context in one cell."),
+    typer.Option(help="Separator of turns, where a table has the context in one cell."),
 ]
 ContextTurns = Annotated[
     int | None,
-    typer.Option("--context-turns", "-k", help="Turns of context; 2 for whole dialogues."),
+    typer.Option(
+        "--context-turns", "-k", help="Turns of context; 2 by default when dialogues are cut."
+    ),
 ]
 Responses = Annotated[
     str, typer.Option(help="Which turns of a dialogue are responses: every, last or one.")
 ]
 FullContext = Annotated[
-    bool, typer.Option("--full-context", help="Only responses with all -k turns before them.")
+    bool, typer.Option("--full-context", help="Only responses that have all -k turns before them.")
 ]
 Filter = Annotated[str, typer.Option(help="Preset of a paper: none, li or bruni.")]
-MinResponse = Annotated[int | None, typer.Option(help="Fewest tokens in a response.")]
-MaxResponse = Annotated[int | None, typer.Option(help="Most tokens in a response.")]
-MinContext = Annotated[int | None, typer.Option(help="Fewest tokens in a context.")]
-MaxContext = Annotated[int | None, typer.Option(help="Most tokens in a context.")]
+MinResponse = Annotated[int | None, typer.Option(help="Minimum number of tokens in a response.")]
+MaxResponse = Annotated[int | None, typer.Option(help="Maximum number of tokens in a response.")]
+MinContext = Annotated[int | None, typer.Option(help="Minimum number of tokens in a context.")]
+MaxContext = Annotated[int | None, typer.Option(help="Maximum number of tokens in a context.")]
 Forbid = Annotated[
     list[str] | None, typer.Option(help="Drop pairs with this token, such as <unk>. Repeatable.")
 ]
 KeepDuplicates = Annotated[
-    bool, typer.Option("--keep-duplicates", help="Keep dialogues that stand there twice.")
+    bool, typer.Option("--keep-duplicates", help="Keep duplicate dialogues.")
 ]
 Against = Annotated[
     list[str] | None,
-    typer.Option(help="File of another split: its dialogues are left out here. Repeatable."),
+    typer.Option(help="File of another split; its dialogues are dropped here. Repeatable."),
 ]
-NumProc = Annotated[int, typer.Option(help="Processes that parse.")]
-Seed = Annotated[int, typer.Option(help="Seed of every hash and draw.")]
-# What several commands have
+NumProc = Annotated[int, typer.Option(help="Number of processes that parse.")]
+Seed = Annotated[int, typer.Option(help="Random seed.")]
+# Options of several experiments
 Human = Annotated[
-    list[str] | None, typer.Option(help="Files of human passages; the embedded corpus.")
+    list[str] | None,
+    typer.Option(help="Files with human responses; the embedded corpus by default."),
 ]
-OutputDir = Annotated[Path, typer.Option("--output-dir", "-o", help="Where it goes.")]
+OutputDir = Annotated[Path, typer.Option("--output-dir", "-o", help="Folder for the results.")]
 Limit = Annotated[
-    int | None, typer.Option(help="Contexts at most, by dialogue; 500 without --human.")
+    int | None,
+    typer.Option(help="Maximum number of contexts, drawn by dialogue; 500 without --human."),
 ]
 InputFormat = Annotated[str | None, typer.Option(help="Format of the files; guessed by default.")]
-Folds = Annotated[int, typer.Option(help="Folds of cross-fitting, by dialogue.")]
-NewTokens = Annotated[int, typer.Option(help="Of systems that answer now.")]
-DecodingName = Annotated[str, typer.Option(help="Of systems that answer now.")]
+Folds = Annotated[int, typer.Option(help="Number of cross-fitting folds, by dialogue.")]
+NewTokens = Annotated[int, typer.Option(help="Maximum response length of live systems.")]
+DecodingName = Annotated[
+    str, typer.Option(help="Decoding of live systems; see: dialeval list decodings")
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the results of another run.")]
 Turns = Annotated[
     str, typer.Option(help="Turns to edit: all, last, or numbers from 0 such as 0,-1.")
@@ -99,7 +103,7 @@ def read_options(
     forbid: list[str] | None = None,
     **rest: Any,
 ) -> Any:
-    """[`ReadOptions`] from what stands on the command line."""
+    """[`ReadOptions`] from the options of a command."""
     from dataclasses import replace
 
     from dialeval.dialogues import FILTERS, BadInput, Cut, ReadOptions
@@ -127,7 +131,7 @@ def read_options(
 
 
 def read_files(paths: list[str], options: Any, against: list[str] | None = None) -> tuple[Any, Any]:
-    """Passages and the report of reading them, with progress and what was guessed and skipped."""
+    """Passages and the report of reading them; prints progress, guessed formats and skips."""
     from dialeval.dialogues import read
 
     with counting("Reading") as progress:
@@ -143,8 +147,8 @@ def _say_skipped(problems: list[Any], most: int = 20) -> None:
     if problems:
         err.print(f"[yellow]Skipped {len(problems)} bad record(s):[/]")
     for problem in problems[:most]:
-        place = f"{problem.path}:{problem.line}" if problem.line else problem.path
-        err.print(f"  {place}: {problem.message}", soft_wrap=True, markup=False)
+        location = f"{problem.path}:{problem.line}" if problem.line else problem.path
+        err.print(f"  {location}: {problem.message}", soft_wrap=True, markup=False)
     if len(problems) > most:
         err.print(f"  … and {len(problems) - most} more")
 
@@ -154,5 +158,7 @@ def _columns(pairs: list[str]) -> dict[str, str]:
 
     for pair in pairs:
         if "=" not in pair:
-            raise BadInput(f"Expected OURS=THEIRS, found {pair!r}.", hint="--column response=reply")
+            raise BadInput(
+                f"expected COLUMN=NAME, but got {pair!r}.", hint="--column response=reply"
+            )
     return dict(pair.split("=", 1) for pair in pairs)

@@ -16,7 +16,7 @@ def overlap(
     column: o.Column = None,
     num_proc: o.NumProc = 1,
 ) -> None:
-    """Tell which evaluation dialogues stand in the training data; exit code 1 if any do."""
+    """List the evaluation dialogues that are in the training data; exit code 1 if any are."""
     from dialeval.dialogues import overlap as overlap_of
 
     options = o.read_options(
@@ -24,15 +24,15 @@ def overlap(
     )
     train, _ = o.read_files([training], options)
     test, _ = o.read_files([evaluation], options)
-    found = overlap_of(test, train)
-    out.print(f"dialogues in both: [bold]{len(found.dialogue_ids):,}[/]")
-    share = found.passages / found.of if found.of else 0
+    shared = overlap_of(test, train)
+    out.print(f"dialogues in both: [bold]{len(shared.dialogue_ids):,}[/]")
+    share = shared.passages / shared.of if shared.of else 0
     out.print(
-        f"evaluation passages in the training data word for word: {found.passages:,} ({share:.1%})"
+        f"evaluation passages in the training data word for word: {shared.passages:,} ({share:.1%})"
     )
-    for name in sorted(found.dialogue_ids)[:10]:
+    for name in sorted(shared.dialogue_ids)[:10]:
         out.print(f"  {name}", markup=False)
-    if found:
+    if shared:
         out.print("[red]The system has seen dialogues that it is evaluated on.[/]")
         raise typer.Exit(1)
     out.print("[green]No shared dialogues.[/]")

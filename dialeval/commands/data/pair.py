@@ -18,10 +18,10 @@ def pair(
         ),
     ] = "human_random",
     machine: Annotated[
-        str | None, typer.Option(help="File with the system's responses, where they are apart.")
+        str | None, typer.Option(help="File with the system's responses, if it is a separate one.")
     ] = None,
     system: Annotated[
-        str | None, typer.Option(help="Name of the system, of a file with several authors.")
+        str | None, typer.Option(help="Name of the system, if the file has several authors.")
     ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="File to write.")] = Path(
         "pairs.jsonl"
@@ -44,7 +44,7 @@ def pair(
     filter: o.Filter = "none",
     num_proc: o.NumProc = 1,
 ) -> None:
-    """Make balanced pairs: human responses (label 1) and those to be told from them (0)."""
+    """Make balanced pairs: human responses (label 1) and the other class (label 0)."""
     from dialeval.dialogues import Pairing, by_author, write_passages
 
     pairing = Pairing(scenario, not unpaired, random, match_length, seed)

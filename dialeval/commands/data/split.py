@@ -19,7 +19,7 @@ def split(
         str, typer.Option(help="Names and shares; they sum to 1.")
     ] = "generator=0.5,evaluator=0.3,test=0.2",
     folds: Annotated[
-        int | None, typer.Option(help="So many folds of equal share instead of parts.")
+        int | None, typer.Option(help="Split into this many equal folds instead.")
     ] = None,
     ending: Annotated[str, typer.Option(help="jsonl, csv, tsv or parquet.")] = "jsonl",
     seed: o.Seed = 0,
@@ -66,10 +66,10 @@ def write_parts(
     from dialeval.dialogues.splits import dialogue_ids
     from dialeval.hub.cards import write_dataset_card
 
-    found = split_passages(passages, shares, seed)
+    written = split_passages(passages, shares, seed)
     table = Table("part", "share", "dialogues", "passages", "file")
     counts = {}
-    for name, part in found.items():
+    for name, part in written.items():
         path = write_passages(part, output_dir / f"{name}.{ending}")
         counts[name] = {"dialogues": len(dialogue_ids(part)), "passages": len(part)}
         numbers = [f"{count:,}" for count in counts[name].values()]
@@ -77,7 +77,7 @@ def write_parts(
     settings = {"shares": dict(shares), "seed": seed, "options": options}
     write_dataset_card(output_dir, report, counts, settings)
     out.print(table)
-    return found
+    return written
 
 
 def _shares(parts: str, folds: int | None) -> dict[str, float]:
