@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-slow lint format bench clean
+.PHONY: demo test test-slow coverage lint format docs bench clean
 
 demo: $(STAMP)
 	$(BIN)/dialeval demo
@@ -18,13 +18,27 @@ test-slow: $(STAMP)
 	$(PIP) -e ".[app,browser]"
 	$(BIN)/python -m pytest -m "slow or browser"
 
+coverage: $(STAMP)
+	$(PIP) -e ".[dev]"
+	$(BIN)/coverage run -m pytest -m "not slow and not browser"
+	$(BIN)/coverage report
+	$(BIN)/coverage xml
+
+# The site is built strictly where its tools are installed (make docs installs them).
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	if test -x $(BIN)/mkdocs; then $(BIN)/mkdocs build --strict --quiet; fi
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# A site in site/: quickstart, how-to pages, glossary, commands and API.
+docs: $(STAMP)
+	$(PIP) -e ".[docs]"
+	$(BIN)/mkdocs build --strict
 
 bench: $(STAMP)
 	$(PIP) -e ".[bench]"
@@ -41,4 +55,4 @@ $(STAMP): setup.cfg constraints.txt
 	touch $(STAMP)
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache
+	rm -rf $(VENV) build dist site *.egg-info .pytest_cache .ruff_cache

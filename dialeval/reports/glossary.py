@@ -5,6 +5,7 @@ A page links its column headers to these entries and prints those that it links 
 """
 
 import re
+from textwrap import wrap
 from typing import NamedTuple
 
 
@@ -93,8 +94,8 @@ GLOSSARY = {
     ),
     "seed-spread": GlossaryEntry(
         "Seed spread",
-        "The range of AdverSuc over evaluators trained with different seeds, which the interval "
-        "does not include. From 0 upwards; lower is more stable.",
+        "The standard deviation of AdverSuc over evaluators trained with different seeds, which "
+        "the interval does not include. From 0 upwards; lower is more stable.",
     ),
     "p-value": GlossaryEntry(
         "p-value",
@@ -199,3 +200,11 @@ def linked_entries(page: str) -> list[tuple[str, GlossaryEntry]]:
     """
     terms = set(re.findall(r'href="#glossary-([a-z0-9-]+)"', page))
     return [(term, entry) for term, entry in GLOSSARY.items() if term in terms]
+
+
+def glossary_markdown() -> str:
+    """The page `docs/glossary.md`: every entry under an anchor with the name of its term."""
+    lines = ["# Glossary", "", "The terms of the tables, each with its range and direction.", ""]
+    for term, entry in GLOSSARY.items():
+        lines += [f"## {entry.title} {{#{term}}}", "", *wrap(entry.text, 100), ""]
+    return "\n".join(lines)
