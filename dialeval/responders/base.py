@@ -1,50 +1,72 @@
-"""What a responder is: passages in, the same contexts answered by someone else out."""
+"""The responder interface: passages in, the same contexts with another author's response out."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from dialeval.dialogues import BadInput, Passage
+from dialeval.dialogues import BadInput, Passage, Passages
 
 HYPOTHESIS = "hypothesis"
-"""Key in `Passage.extra` that numbers the answers of a responder who gives several."""
+"""Key in `Passage.extra` with the number of a response, where a context has several."""
+
+Responses = Iterator[tuple[int, Passage]]
+"""Passages with their new response, each with the index of the passage it answers."""
 
 
 class Responder(Protocol):
-    """Answers contexts: a generator, an endpoint, a file, a draw of another human's reply.
+    """Responds to contexts: a generator, an endpoint, a file, a draw of another human's reply.
 
     Attributes:
         name (`str`):
-            What tables call it; the `author` of its answers.
+            Name in tables, and `author` of the responses.
+        signature (`str`):
+            One line that identifies how the responses are made; equal signatures mean equal
+            responses. It contains no secrets.
     """
 
-    name: str
+    @property
+    def name(self) -> str:
+        """Name in tables, and `author` of the responses."""
+        ...
 
     @property
     def signature(self) -> str:
-        """How its answers are made, in one line."""
+        """How the responses are made, in one line."""
         ...
 
-    def stream(self, passages: Sequence[Passage]) -> Iterator[tuple[int, Passage]]:
-        """Answers as they are ready, each with the place of its passage.
+    def stream(self, passages: Passages | Sequence[Passage]) -> Responses:
+        """Yield responses as they are ready, each with the index of its passage.
 
-        Passages may come in any order; the answers to one of them follow each other.
+        Passages may be answered in any order; several responses to one passage are consecutive.
         """
         ...
 
 
-def respond(responder: Responder, passages: Sequence[Passage]) -> list[Passage]:
-    """The answers of a responder in the order of the passages, hypotheses side by side."""
-    found = sorted(
+def respond(responder: Responder, passages: Passages | Sequence[Passage]) -> list[Passage]:
+    """The responses in the order of the passages, hypotheses of one passage next to each other."""
+    responses = sorted(
         responder.stream(passages), key=lambda pair: (pair[0], pair[1].extra.get(HYPOTHESIS, 0))
     )
-    missing = set(range(len(passages))) - {place for place, _ in found}
+    missing = set(range(len(passages))) - {index for index, _ in responses}
     if missing:
         raise BadInput(f"{responder.name} left {len(missing)} of {len(passages)} unanswered.")
-    return [passage for _, passage in found]
+    return [passage for _, passage in responses]
 
 
 def answer(passage: Passage, text: str, responder: Responder, **extra: Any) -> Passage:
-    """A passage with a responder's text as its response, and what is known about that text."""
-    kept = {**passage.extra, **extra}
-    return replace(passage.with_response(text, responder.name), extra=kept)
+    """The passage with a responder's text as its response.
+
+    Args:
+        passage (`Passage`):
+            Whose context is answered.
+        text (`str`):
+            The response.
+        responder (`Responder`):
+            Its name becomes the author.
+        extra:
+            Facts about the response, added to `Passage.extra`.
+
+    Returns:
+        `Passage`: The same context with the new response.
+    """
+    return replace(passage.with_response(text, responder.name), extra={**passage.extra, **extra})

@@ -191,7 +191,7 @@ class MmiRerank(Beam):
             [ids for ids, _ in replies], skip_special_tokens=True
         )
         asked = [p for p in task.passages for _ in range(self.beams)]
-        turned = [p.with_response(t, "").turned() for p, t in zip(asked, texts, strict=True)]
+        turned = [p.with_response(t, "").reversed() for p, t in zip(asked, texts, strict=True)]
         theirs = likelihoods(task.backward, turned)
         return mmi_scores(ours[0], theirs[0], ours[1], theirs[1], self.weight)
 

@@ -1,19 +1,21 @@
-"""The responder that runs a generator over contexts of any number."""
+"""The responder that runs a generator over any number of contexts."""
 
 import logging
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tqdm.auto import tqdm
 
-from dialeval.dialogues import BadInput, Passage
+from dialeval.dialogues import BadInput, Passage, Passages
+from dialeval.dialogues.storage import iterate_passages
 from dialeval.dialogues.types import text_hash, text_key
 from dialeval.models.batching import token_batches
 from dialeval.models.weights import fingerprint
-from dialeval.responders.base import HYPOTHESIS, answer
+from dialeval.responders.base import HYPOTHESIS, Responses, answer
 from dialeval.responders.decoding import DECODINGS, Decoding, Task, ended
-from dialeval.responders.generators import Generator
+from dialeval.responders.decoding import decoding as find_decoding
+from dialeval.responders.generators import Generator, load_generator
 from dialeval.responders.prompts import Prompt
 from dialeval.responders.reasoning import strip_reasoning
 
@@ -23,22 +25,32 @@ _WINDOW = 4_096  # contexts that are sorted by length together
 
 
 class GeneratorResponder:
-    """Answers of a generator, the same in every order and batch size.
+    """Responses of a generator, independent of the order and the batch size.
 
     Args:
         generator (`Generator`):
-            The model, its tokenizer, and how it reads.
+            The model, its tokenizer, and its prompt format.
         decoding (`Decoding`, *optional*):
             Strategy, sampling by default.
         n (`int`, *optional*, defaults to 1):
-            Answers to each context.
+            Responses per context.
+        max_new_tokens (`int`, *optional*, defaults to 40):
+            Maximum length of a response.
+        seed (`int`, *optional*, defaults to 0):
+            Seed of the draws.
+        name (`str`, *optional*):
+            Name in tables; the generator's by default.
         max_tokens (`int`, *optional*):
-            Tokens of a batch, padding, answers and their copies included; by default 8,192 on a
+            Tokens of a batch, including padding, responses and their copies; by default 8,192 on a
             CPU and 65,536 elsewhere.
         backward, language_model (`Generator`, *optional*):
             Models of p(s|t) and p(t), for MMI.
+        progress (`bool`, *optional*, defaults to `False`):
+            Whether to show a progress bar.
+
+    Attributes:
         counts (`Counter`):
-            What happened so far: contexts cut, answers empty, cut, or with template tokens.
+            Statistics so far: contexts cut, responses empty, cut, or with template tokens.
     """
 
     def __init__(
@@ -55,7 +67,7 @@ class GeneratorResponder:
         progress: bool = False,
     ):
         if n < 1 or max_new_tokens < 1:
-            raise BadInput(f"expected 1 or more answers and tokens, found {n}, {max_new_tokens}.")
+            raise BadInput(f"expected 1 or more answers and tokens, got {n}, {max_new_tokens}.")
         self.generator = generator
         self.decoding = decoding
         self.n = n
@@ -71,20 +83,20 @@ class GeneratorResponder:
         room = generator.room(max_new_tokens)
         if room is not None and room < 1:
             raise BadInput(
-                f"{self.name} reads and writes {generator.positions} tokens in all, and "
-                f"{max_new_tokens} are asked of it.",
+                f"{self.name} has {generator.positions} positions for context and response, but "
+                f"max_new_tokens is {max_new_tokens}.",
                 hint="Lower --max-new-tokens.",
             )
         self.prompts = generator.prompts.limited(room)
         if not generator.end_ids:
             logger.warning(
-                "%s has no end token: every reply runs to %d tokens and is marked as cut. Give its "
+                "%s has no end token: every response has %d tokens and is marked as cut. Give its "
                 "tokenizer an eos_token.", self.name, max_new_tokens,
             )  # fmt: skip
 
     @property
     def signature(self) -> str:
-        """How its answers are made."""
+        """How the responses are made."""
         if not hasattr(self, "_fingerprint"):
             models = [self.generator, self.backward, self.language_model]
             self._fingerprint = "+".join(fingerprint(m.model)[:8] for m in models if m)
@@ -95,8 +107,10 @@ class GeneratorResponder:
         parts += [f"decoding:{self.decoding!r}", f"n:{self.n}", f"new:{self.max_new_tokens}"]
         return "|".join([*parts, f"seed:{self.seed}", dtype])
 
-    def stream(self, passages: Sequence[Passage]) -> Iterator[tuple[int, Passage]]:
-        """Answers batch by batch, contexts of like length together."""
+    def stream(self, passages: Passages | Sequence[Passage]) -> Responses:
+        """Responses batch by batch, contexts of similar length together."""
+        if isinstance(passages, Passages):
+            passages = list(iterate_passages(passages))
         bar = tqdm(total=len(passages), desc=self.name, unit=" contexts", disable=not self.progress)
         for first in range(0, len(passages), _WINDOW):
             window = passages[first : first + _WINDOW]
@@ -105,16 +119,17 @@ class GeneratorResponder:
             copies = max(self.n, getattr(self.decoding, "beams", 1))
             sizes = [(len(prompt.ids) + self.max_new_tokens) * copies for prompt in prompts]
             for batch in token_batches(sizes, self.max_tokens):
-                some = [window[row] for row in batch]
-                answers = self._answers([prompts[row] for row in batch], some)
-                for row, texts in zip(batch, answers, strict=True):
-                    yield from ((first + int(row), each) for each in texts)
+                batch_passages = [window[row] for row in batch]
+                responses = self._respond([prompts[row] for row in batch], batch_passages)
+                for row, copies_of_row in zip(batch, responses, strict=True):
+                    yield from ((first + int(row), passage) for passage in copies_of_row)
                 bar.update(len(batch))
         bar.close()
 
-    def _answers(
+    def _respond(
         self, prompts: Sequence[Prompt], passages: Sequence[Passage]
     ) -> Iterator[list[Passage]]:
+        """The responses to each passage of a batch."""
         task = Task(
             self.generator,
             [prompt.ids for prompt in prompts],
@@ -133,30 +148,30 @@ class GeneratorResponder:
             [ids for ids, _ in rows], skip_special_tokens=True
         )
         for number, (passage, prompt) in enumerate(zip(passages, prompts, strict=True)):
-            found = []
+            responses = []
             for copy in range(self.n):
                 ids, done = rows[number * self.n + copy]
                 text = strip_reasoning(texts[number * self.n + copy]).strip()
                 copied = bool(special.intersection(ids)) or self._spells_a_template(text)
-                told = self._told(text, len(ids), done, copied, prompt)
-                told |= {HYPOTHESIS: copy} if self.n > 1 else {}
-                found.append(answer(passage, text, self, **told))
-            yield found
+                facts = self._count_response(text, len(ids), done, copied, prompt)
+                facts |= {HYPOTHESIS: copy} if self.n > 1 else {}
+                responses.append(answer(passage, text, self, **facts))
+            yield responses
 
-    def _told(
+    def _count_response(
         self, text: str, size: int, done: bool, copied: bool, prompt: Prompt
     ) -> dict[str, Any]:
-        """What is worth knowing about an answer; it is counted as well."""
+        """Facts about a response for `Passage.extra`; they are counted as well."""
         facts = {
             "empty": not text,
             "cut": not done,
             "template_tokens": copied,
             "context_turns_cut": prompt.turns_cut,
         }
-        told = {name: value for name, value in facts.items() if value}
+        present = {name: value for name, value in facts.items() if value}
         self.counts["answers"] += 1
-        self.counts.update(name for name in told if name != "context_turns_cut")
-        return {"tokens_generated": size, **told}
+        self.counts.update(name for name in present if name != "context_turns_cut")
+        return {"tokens_generated": size, **present}
 
     def _spells_a_template(self, text: str) -> bool:
         marks = self.generator.tokenizer.all_special_tokens
@@ -173,35 +188,90 @@ class GeneratorResponder:
         self.counts["contexts_cut"] += cut
 
     def _seed(self, passage: Passage) -> int:
-        """The same for a context wherever it stands."""
+        """A seed that depends on the words of the context only."""
         turns = [f"{turn.speaker}\x1e{turn.text}" for turn in passage.context]
         return text_hash([str(self.seed), *turns])
 
 
+def load_generator_responder(
+    model: str,
+    *,
+    seed: int = 0,
+    decoding: str = "sampling",
+    settings: Mapping[str, Any] | None = None,
+    n: int = 1,
+    max_new_tokens: int = 40,
+    name: str | None = None,
+    device: str | None = None,
+    chat_template: str | None = None,
+    system_prompt: str | None = None,
+    adapter: str | None = None,
+    backward: str | None = None,
+    language_model: str | None = None,
+    max_tokens: int | None = None,
+    progress: bool = False,
+) -> GeneratorResponder:
+    """Load a generator and what its decoding strategy needs.
+
+    Args:
+        model (`str`):
+            `smollm2`, a folder, a `.gguf` file, or a name on the Hub.
+        seed (`int`, *optional*, defaults to 0):
+            Seed of the draws.
+        decoding (`str`, *optional*, defaults to `"sampling"`):
+            Name of the strategy.
+        settings (`Mapping`, *optional*):
+            Settings of the strategy, such as `temperature`.
+        backward, language_model (`str`, *optional*):
+            Models of p(s|t) and p(t), for MMI.
+        device, chat_template, system_prompt, adapter (`str`, *optional*):
+            As in [`load_generator`].
+        n, max_new_tokens, name, max_tokens, progress (*optional*):
+            As in [`GeneratorResponder`].
+
+    Returns:
+        `GeneratorResponder`: On the given device.
+    """
+    strategy = find_decoding(decoding, **(settings or {}))
+    generator = load_generator(model, chat_template, system_prompt, adapter, device)
+    return GeneratorResponder(
+        generator,
+        strategy,
+        n,
+        max_new_tokens,
+        seed,
+        name or "",
+        max_tokens,
+        load_generator(backward, device=device) if backward else None,
+        load_generator(language_model, device=device) if language_model else None,
+        progress,
+    )
+
+
 def _reading(generator: Generator) -> str:
-    """A hash of what else moves replies: tokens, how contexts are read, and what ends a reply."""
+    """A hash of tokens, prompt format and end tokens, which all influence the responses."""
     tokenizer = generator.tokenizer
     tokens = (f"{token}\x1e{number}" for token, number in sorted(tokenizer.get_vocab().items()))
-    told = [generator.prompts.signature, str(tokenizer.chat_template), str(generator.end_ids)]
-    return text_key([*told, str(generator.model.dtype), *tokens])
+    format = [generator.prompts.signature, str(tokenizer.chat_template), str(generator.end_ids)]
+    return text_key([*format, str(generator.model.dtype), *tokens])
 
 
 HINTS = {
-    "empty": "ended at once; they are kept as they are",
-    "cut": "did not end by themselves: raise --max-new-tokens",
+    "empty": "are empty; they are kept",
+    "cut": "were cut at the maximum length: increase --max-new-tokens",
     "template_tokens": "contain tokens of the chat template: try another --chat-template, or none",
 }
 
 
 def warnings(counts: Counter[str]) -> list[str]:
-    """Sentences about answers that a reader should know of."""
+    """Warnings about responses that are empty, cut, or contain template tokens."""
     total = counts["answers"]
-    said = [
-        f"{counts[name]:,} of {total:,} answers {what}."
-        for name, what in HINTS.items()
+    sentences = [
+        f"{counts[name]:,} of {total:,} answers {hint}."
+        for name, hint in HINTS.items()
         if counts[name]
     ]
     if counts["contexts_cut"]:
-        cut, asked = counts["contexts_cut"], counts["contexts"]
-        said.append(f"{cut:,} of {asked:,} contexts lost their oldest turns.")
-    return said
+        cut, contexts = counts["contexts_cut"], counts["contexts"]
+        sentences.append(f"{cut:,} of {contexts:,} contexts lost their oldest turns.")
+    return sentences

@@ -10,8 +10,8 @@ from dialeval.dialogues.splits import row_hashes
 from dialeval.dialogues.storage import chunks, iterate_passages
 from dialeval.dialogues.types import text_hash
 from dialeval.models.embedding import MiniLm
-from dialeval.responders.base import HYPOTHESIS, answer
-from dialeval.responders.simple import Answers, human_replies, pool_name
+from dialeval.responders.base import HYPOTHESIS, Responses, answer
+from dialeval.responders.simple import human_replies, pool_name
 
 Embed = Callable[[Sequence[str]], np.ndarray]
 """Texts to vectors, shape `(n, d)`."""
@@ -66,7 +66,7 @@ class RetrievalResponder:
     def __repr__(self) -> str:
         return self.signature
 
-    def stream(self, passages: Passages | Sequence[Passage]) -> Answers:
+    def stream(self, passages: Passages | Sequence[Passage]) -> Responses:
         """The `k` nearest replies to each passage."""
         for group in chunks(enumerate(iterate_passages(passages)), _QUERIES):
             rows = self._nearest([passage for _, passage in group])  # (group, k)

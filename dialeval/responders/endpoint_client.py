@@ -1,0 +1,188 @@
+"""HTTP client of one chat-completions server: requests, failures, and no secrets in messages."""
+
+import asyncio
+import json
+import os
+import re
+from base64 import b64encode
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
+from typing import Any
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import aiohttp
+
+from dialeval.responders.reasoning import strip_reasoning
+
+LONGEST_WAIT = 300.0
+"""Seconds; if a server asks for a longer pause, the request fails."""
+
+_TEMPORARY = {408, 409, 429}  # 4xx statuses after which a retry may succeed
+_LOCAL = ("localhost", "127.0.0.1", "::1")
+_PATH = "/chat/completions"
+_SHOWN = 300  # characters of a server's message
+_CHECK_SERVER = "Start the server, or fix its URL"
+_SLOWER = "Lower the concurrency"
+
+
+class RequestFailure(Exception):
+    """A request without an answer.
+
+    Args:
+        reason (`str`):
+            What happened.
+        hint (`str`):
+            What to do about it, without a full stop.
+        temporary (`bool`, *optional*, defaults to `True`):
+            Whether a retry may succeed.
+        wait (`float`, *optional*, defaults to 0.0):
+            Seconds that the server asks to wait before a retry.
+    """
+
+    def __init__(self, reason: str, hint: str, temporary: bool = True, wait: float = 0.0):
+        super().__init__(reason)
+        self.reason, self.hint, self.temporary, self.wait = reason, hint, temporary, wait
+
+
+@dataclass(frozen=True)
+class Completion:
+    """The text of a server's first choice, and whether it was cut at the maximum length."""
+
+    text: str
+    cut: bool
+
+
+class ChatClient:
+    """Sends requests to one server.
+
+    Args:
+        url (`str`):
+            `http://localhost:8000`, with or without `/v1/chat/completions`.
+        api_key_env (`str`):
+            Environment variable with the key, read for every request.
+        timeout (`float`):
+            Seconds until an unanswered request fails.
+        concurrency (`int`):
+            Maximum number of open connections.
+    """
+
+    def __init__(self, url: str, api_key_env: str, timeout: float, concurrency: int):
+        self.api_key_env, self.timeout, self.concurrency = api_key_env, timeout, concurrency
+        parts = urlsplit(url)
+        path = parts.path.rstrip("/")
+        if not path.endswith(_PATH):
+            path = (path or "/v1") + _PATH
+        host = host_of(url)
+        self.target = parts._replace(netloc=host, path=path, fragment="").geturl()
+        self.user = (unquote(parts.username or ""), unquote(parts.password or ""))
+        self.query = [value for _, value in parse_qsl(parts.query) if len(value) > 3]
+        direct = parts.hostname in _LOCAL or proxy_bypass(host)
+        self.proxy = None if direct else getproxies().get(parts.scheme)
+
+    def session(self) -> aiohttp.ClientSession:
+        """A pool of connections; call it inside an event loop."""
+        return aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=self.concurrency),
+            timeout=aiohttp.ClientTimeout(total=self.timeout),
+        )
+
+    async def post(self, session: aiohttp.ClientSession, body: dict[str, Any]) -> Completion:
+        """The server's completion.
+
+        Raises:
+            RequestFailure: There is none.
+        """
+        try:
+            async with session.post(
+                self.target,
+                json=body,
+                headers=self._headers(),
+                proxy=self.proxy,
+                allow_redirects=False,  # the key is sent only to the given URL
+            ) as reply:
+                text = await reply.text(errors="replace")
+        except asyncio.TimeoutError:
+            reason = f"no answer within {self.timeout:g} s."
+            raise RequestFailure(reason, f"{_SLOWER} or increase the timeout") from None
+        except (aiohttp.ClientError, OSError) as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise RequestFailure(self._redact(reason), _CHECK_SERVER) from None
+        if reply.status != 200:
+            raise self._refusal(reply, text)
+        return self._completion(text)
+
+    def _headers(self) -> dict[str, str]:
+        key, (user, password) = self._key(), self.user
+        if key:
+            return {"Authorization": f"Bearer {key}"}
+        basic = b64encode(f"{user}:{password}".encode()).decode()
+        return {"Authorization": f"Basic {basic}"} if user else {}
+
+    def _key(self) -> str:
+        key = os.environ.get(self.api_key_env, "").strip()
+        if not key.isprintable():
+            reason = "the key contains characters that are not allowed in a header."
+            raise RequestFailure(reason, self._key_hint, temporary=False)
+        return key
+
+    @property
+    def _key_hint(self) -> str:
+        return f"Set the environment variable {self.api_key_env} to a valid key"
+
+    def _refusal(self, reply: aiohttp.ClientResponse, text: str) -> RequestFailure:
+        status = reply.status
+        reason = f"{status} {reply.reason}: {self._message(text)}"
+        if status in _TEMPORARY or status >= 500:
+            wait = _retry_after(reply.headers.get("Retry-After", ""))
+            pause = f" (it asks for a pause of {wait:g} s)" if wait > LONGEST_WAIT else ""
+            hint = _SLOWER if status == 429 else "Check the server's log"
+            return RequestFailure(reason + pause, hint, wait=wait)
+        hints = {401: self._key_hint, 403: self._key_hint, 404: "Fix the URL or the model's name"}
+        return RequestFailure(reason, hints.get(status, "Change the request"), temporary=False)
+
+    def _message(self, text: str) -> str:
+        """The error message in a server's reply."""
+        content: Any = text
+        with suppress(ValueError, AttributeError):
+            reply = json.loads(text)
+            content = reply.get("error") or reply.get("message") or reply.get("detail") or reply
+            if isinstance(content, dict) and "message" in content:
+                content = content["message"]
+        message = content if isinstance(content, str) else json.dumps(content)
+        return self._redact(" ".join(message.split()))[:_SHOWN] or "no message."
+
+    def _redact(self, text: str) -> str:
+        """The text without secrets; a word that only starts like one may be half of it."""
+        secrets = [os.environ.get(self.api_key_env, "").strip(), self.user[1]]
+        for secret in filter(None, [*secrets, *self.query]):
+            for form in {secret[:6], quote(secret, safe="")[:6]}:
+                text = re.sub(re.escape(form) + r"\S*", "***", text, flags=re.IGNORECASE)
+        return text
+
+    def _completion(self, text: str) -> Completion:
+        try:
+            choice = json.loads(text)["choices"][0]
+            content = choice["message"].get("content") or ""
+            cut = choice.get("finish_reason") == "length"
+            return Completion(strip_reasoning(content), cut)
+        except (ValueError, LookupError, TypeError, AttributeError):
+            reason = f"expected a chat completion, got {self._message(text)}"
+            raise RequestFailure(reason, "Check the server's log") from None
+
+
+def host_of(url: str) -> str:
+    """Host and port of a URL, without user and password."""
+    return urlsplit(url).netloc.rpartition("@")[2]
+
+
+def _retry_after(header: str) -> float:
+    """Seconds that a `Retry-After` header asks for, as a number or a date."""
+    with suppress(ValueError):
+        return max(0.0, float(header))
+    with suppress(TypeError, ValueError):
+        date = parsedate_to_datetime(header)
+        return max(0.0, (date - datetime.now(timezone.utc)).total_seconds())
+    return 0.0
