@@ -1,40 +1,43 @@
-"""AdverSuc: one minus the accuracy of a judge that tells human from machine responses."""
+"""AdverSuc: one minus the accuracy of an evaluator on human and machine responses."""
+
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Any
 
 import datasets
 import evaluate
 
 from dialeval.metrics.adversuc import adversuc
-from dialeval.metrics.modules import select_features, check_batch, accepted_keywords
+from dialeval.metrics.modules import accepted_keywords, check_batch, select_features
 
 _DESCRIPTION = """
-Adversarial success is one minus the accuracy of a judge on held-out human and machine responses.
-0.5 means that the judge cannot tell them apart, 0 that it always can. It is only as good as the
-judge: report `dialeval/ere` beside it.
+Adversarial success is one minus the accuracy of an evaluator on held-out human and machine
+responses. 0.5 means that they are indistinguishable to the evaluator, 0 that it is always correct.
+It is only as good as the evaluator: report `dialeval/ere` with it.
 """
 
 _INPUTS = """
 Args:
-    predictions (`list[float]`): The judge's score of each response, such as P(human).
+    predictions (`list[float]`): The evaluator's score of each response, such as P(human).
     references (`list[int]`): 1 where a human wrote the response, 0 where a machine did.
-    threshold (`float`): Score from which a response is taken for human. Defaults to 0.5.
-    higher_is_human (`bool`): Whether greater scores speak for a human. Defaults to `True`.
+    threshold (`float`): Score from which a response is predicted human. Defaults to 0.5.
+    higher_is_human (`bool`): Whether higher scores mean human. Defaults to `True`.
     groups (`list`): Dialogue of each response. The interval draws whole dialogues.
-    pairs (`list`): What joins the human and the machine response to one context.
-    folds (`list`): Which of several judges gave the score.
-    seed (`int`): Of the bootstrap. Defaults to 0.
+    pairs (`list`): Ids shared by the human and the machine response to a context.
+    folds (`list`): Which of several evaluators gave the score.
+    seed (`int`): Seed of the bootstrap. Defaults to 0.
 
-With the configuration `"texts"`, a judge scores the responses first:
+With the configuration `"texts"`, a discriminator scores the responses first:
 
 Args:
     predictions (`list[str]`): Machine responses.
     references (`list[str]`): Human responses to the same contexts.
-    contexts (`list[list[str]]` or `list[str]`): The turns before, or the one turn.
-    discriminator (`str` or scorer): Folder or Hub name of a saved judge, or the judge itself. Given
-        to `evaluate.load` or to `compute`; it is loaded once.
-    groups, folds (`list`): As above, one for each context.
+    contexts (`list[list[str]]` or `list[str]`): The turns before the response, or a single turn.
+    discriminator (`str` or scorer): Folder or Hub name of a saved discriminator, or a scorer
+        object. Pass it to `evaluate.load` or to `compute`; it is loaded once.
+    groups, folds (`list`): As above, one per context.
 
 Returns:
-    adversuc (`float`): In [0, 1], with its interval and companions beside it.
+    adversuc (`float`): In [0, 1], with its interval and related measures.
 
 Examples:
     >>> metric = evaluate.load("dialeval/adversuc")
@@ -74,12 +77,12 @@ class Adversuc(evaluate.Metric):
         "threshold": 0.5,
     }
 
-    def __init__(self, *args, discriminator=None, **kwargs):
+    def __init__(self, *args: Any, discriminator: Any = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.discriminator = discriminator
-        self._loaded = {}
+        self._loaded: dict[str, Any] = {}
 
-    def _info(self):
+    def _info(self) -> evaluate.MetricInfo:
         number, text = datasets.Value("float64"), datasets.Value("string")
         numbers = {"predictions": number, "references": number}  # whole ones would be cut off
         return evaluate.MetricInfo(
@@ -102,16 +105,34 @@ class Adversuc(evaluate.Metric):
             ],
         )
 
-    def _infer_feature_from_batch(self, batch):
-        return super()._infer_feature_from_batch(check_batch(batch, require_rows=self.config_name == "texts"))
+    def _infer_feature_from_batch(self, batch: dict[str, Any]) -> Any:
+        return super()._infer_feature_from_batch(
+            check_batch(batch, require_rows=self.config_name == "texts")
+        )
 
-    def _compute(self, predictions, references, contexts=None, discriminator=None, **keywords):
+    def _compute(
+        self,
+        predictions: Sequence[Any],
+        references: Sequence[Any],
+        contexts: Sequence[str | Sequence[str]] | None = None,
+        discriminator: Any = None,
+        **keywords: Any,
+    ) -> dict[str, Any]:
         if self.config_name == "texts":
-            return self._judge(predictions, references, contexts, discriminator, **keywords)
-        return adversuc(predictions, references, **accepted_keywords(keywords, adversuc))
+            return self._score(predictions, references, contexts or (), discriminator, **keywords)
+        return {**adversuc(predictions, references, **accepted_keywords(keywords, adversuc))}
 
-    def _judge(self, machine, human, contexts, discriminator, groups=None, folds=None, **keywords):
-        """The human responses first, then the machine's, scored in one call."""
+    def _score(
+        self,
+        machine: Sequence[str],
+        human: Sequence[str],
+        contexts: Sequence[str | Sequence[str]],
+        discriminator: Any,
+        groups: Sequence[Hashable] | None = None,
+        folds: Sequence[Hashable] | None = None,
+        **keywords: Any,
+    ) -> dict[str, Any]:
+        """Score human and machine responses in one call, and compute AdverSuc from the scores."""
         from dialeval.dialogues import to_passages
 
         scorer, rows = self._scorer(discriminator), range(len(contexts))
@@ -124,7 +145,7 @@ class Adversuc(evaluate.Metric):
                 ]
             )
         )
-        settings = {
+        settings: dict[str, Any] = {
             "threshold": scorer.decision.threshold,
             "higher_is_human": scorer.higher_is_human,
             "groups": dialogues * 2,
@@ -133,26 +154,31 @@ class Adversuc(evaluate.Metric):
         }
         labels = [1] * len(human) + [0] * len(machine)
         result = adversuc(scores, labels, **settings | accepted_keywords(keywords, adversuc))
-        return result | {"discriminator": scorer.name, "signature": scorer.signature}
+        return {**result, "discriminator": scorer.name, "signature": scorer.signature}
 
-    def _scorer(self, discriminator):
-        """The judge, loaded when it is asked for by a name that was not asked for before."""
-        wanted = self.discriminator if discriminator is None else discriminator
-        if wanted is None:
+    def _scorer(self, discriminator: Any) -> Any:
+        """The scorer itself, or the one loaded from a folder or the Hub; each is loaded once."""
+        source = self.discriminator if discriminator is None else discriminator
+        if source is None:
             raise ValueError(
-                "The configuration 'texts' needs a judge, but there is none. "
+                "The configuration 'texts' needs a discriminator. "
                 "Pass discriminator=..., a folder, a name on the Hub, or a scorer."
             )
-        if callable(wanted):
-            return wanted
-        if str(wanted) not in self._loaded:
+        if callable(source):
+            return source
+        if str(source) not in self._loaded:
             from dialeval.scorers import load_scorer
 
-            self._loaded[str(wanted)] = load_scorer(wanted)
-        return self._loaded[str(wanted)]
+            self._loaded[str(source)] = load_scorer(source)
+        return self._loaded[str(source)]
 
 
-def _passages(contexts, responses, dialogues, author):
+def _passages(
+    contexts: Sequence[str | Sequence[str]],
+    responses: Sequence[str],
+    dialogues: Sequence[Hashable],
+    author: str,
+) -> Iterator[Any]:
     from dialeval.dialogues import Passage
     from dialeval.dialogues.types import alternate
 
@@ -163,7 +189,7 @@ def _passages(contexts, responses, dialogues, author):
     for row, (context, response) in enumerate(zip(contexts, responses, strict=True)):
         turns = [context] if isinstance(context, str) else context
         if response is None or not turns or None in turns:
-            raise ValueError(f"Row {row} has no {author} response or no context. Leave it out.")
+            raise ValueError(f"Row {row} has no {author} response or no context. Remove it.")
         yield Passage(
             alternate(turns), response, author, id=str(row), dialogue_id=str(dialogues[row])
         )

@@ -1,13 +1,16 @@
-"""Distinct-1 and distinct-2, and what else is reported about the variety of responses."""
+"""Distinct-1 and distinct-2, and other measures of the diversity of responses."""
+
+from collections.abc import Sequence
+from typing import Any
 
 import datasets
 import evaluate
 
 from dialeval.metrics.distinct import distinct
-from dialeval.metrics.modules import select_features, check_batch, accepted_keywords
+from dialeval.metrics.modules import accepted_keywords, check_batch, select_features
 
 _DESCRIPTION = """
-How various a system's responses are: distinct unigrams and bigrams per token, mean length, the
+The diversity of a system's responses: distinct unigrams and bigrams per token, mean length, the
 share of the most frequent response, the share of different ones, and how many repeat themselves.
 The first two fall as text grows, so compare systems on the same contexts.
 """
@@ -15,12 +18,12 @@ The first two fall as text grows, so compare systems on the same contexts.
 _INPUTS = """
 Args:
     predictions (`list[str]`): Responses.
-    tokenise (`Callable`): Gives the tokens of a response. Defaults to splitting at white space.
-    repeat_n (`int`): Length of the n-grams that `self_repetition` looks for. Defaults to 2.
+    tokenise (`Callable`): Returns the tokens of a response. Defaults to splitting at white space.
+    repeat_n (`int`): Length of the n-grams of `self_repetition`. Defaults to 2.
 
 Returns:
     distinct_1, distinct_2 (`float`): In [0, 1], with `tokens`, `most_frequent`, `unique`,
-        `self_repetition` and `n` beside them.
+        `self_repetition` and `n`.
 
 Examples:
     >>> metric = evaluate.load("dialeval/distinct")
@@ -43,14 +46,14 @@ _CITATION = """
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _INPUTS)
 class Distinct(evaluate.Metric):
-    """Variety of responses (Li et al., 2016, section 5.2)."""
+    """Diversity of responses (Li et al., 2016, section 5.2)."""
 
     example = {  # noqa: RUF012
         "predictions": ["i do not know .", "i do not know .", "see you at six , see you at six !"],
         "repeat_n": 2,
     }
 
-    def _info(self):
+    def _info(self) -> evaluate.MetricInfo:
         columns = {"predictions": datasets.Value("string")}
         return evaluate.MetricInfo(
             description=_DESCRIPTION,
@@ -60,8 +63,8 @@ class Distinct(evaluate.Metric):
             reference_urls=["https://aclanthology.org/N16-1014"],
         )
 
-    def _infer_feature_from_batch(self, batch):
+    def _infer_feature_from_batch(self, batch: dict[str, Any]) -> Any:
         return super()._infer_feature_from_batch(check_batch(batch))
 
-    def _compute(self, predictions, **keywords):
-        return distinct(predictions, **accepted_keywords(keywords, distinct))
+    def _compute(self, predictions: Sequence[str], **keywords: Any) -> dict[str, Any]:
+        return {**distinct(predictions, **accepted_keywords(keywords, distinct))}

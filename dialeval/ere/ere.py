@@ -1,33 +1,35 @@
-"""ERE: how far a judge is off where one knows what it should say."""
+"""ERE: how far an evaluator is off where the correct AdverSuc is known."""
+
+from collections.abc import Sequence
+from typing import Any
 
 import datasets
 import evaluate
 
 from dialeval.metrics.ere import ere
-from dialeval.metrics.modules import select_features, check_batch, accepted_keywords
+from dialeval.metrics.modules import accepted_keywords, check_batch, select_features
 
 _DESCRIPTION = """
-The evaluator reliability error is the mean absolute deviation of a judge's AdverSuc from what it
-should be in four scenarios: 0.5 for human against human and machine against machine, 0 for human
-against a random reply and against the utterance that comes next. 0 is a judge one can rely on;
-a coin gets 0.25.
+The evaluator reliability error is the mean absolute deviation of an evaluator's AdverSuc from what
+it should be in four scenarios: 0.5 for human against human and machine against machine, 0 for human
+against a random reply and against the utterance after the reply. 0 is a reliable evaluator; random
+guesses get 0.25.
 """
 
 _INPUTS = """
 Args:
-    predictions (`list[float]`): The judge's score of each response, such as P(human).
+    predictions (`list[float]`): The evaluator's score of each response, such as P(human).
     references (`list[int]`): 1 for the positive class of the scenario, 0 for the other.
     scenarios (`list[str]`): `human_human`, `machine_machine`, `human_random` or `human_next`, all
         four of them.
-    threshold (`float`): Score from which a response is taken for the positive class. Defaults
-        to 0.5.
-    higher_is_human (`bool`): Whether greater scores speak for that class. Defaults to `True`.
+    threshold (`float`): Score from which a response is predicted positive. Defaults to 0.5.
+    higher_is_human (`bool`): Whether higher scores mean that class. Defaults to `True`.
     groups (`list`): Dialogue of each response. The interval draws whole dialogues.
-    seed (`int`): Of the bootstrap. Defaults to 0.
+    seed (`int`): Seed of the bootstrap. Defaults to 0.
 
 Returns:
-    ere (`float`): In [0, 0.75], with its interval, what a coin gets, the noise floor, and each
-        scenario's AdverSuc beside it.
+    ere (`float`): In [0, 0.75], with its interval, the error of random guesses, the noise floor,
+        and each scenario's AdverSuc.
 
 Examples:
     >>> metric = evaluate.load("dialeval/ere")
@@ -35,7 +37,7 @@ Examples:
     >>> result = metric.compute(
     ...     predictions=[0.9, 0.1] * 4, references=[1, 0] * 4, scenarios=sorted(names * 2)
     ... )
-    >>> result["ere"]  # it tells apart what cannot be told apart
+    >>> result["ere"]  # never wrong, also where the two classes are drawn alike
     0.25
 """
 
@@ -85,7 +87,7 @@ class Ere(evaluate.Metric):
         "threshold": 0.5,
     }
 
-    def _info(self):
+    def _info(self) -> evaluate.MetricInfo:
         columns = {
             "predictions": datasets.Value("float64"),
             "references": datasets.Value("float64"),  # as whole numbers, 0.9 would become 0
@@ -99,8 +101,14 @@ class Ere(evaluate.Metric):
             reference_urls=["https://aclanthology.org/D17-1230"],
         )
 
-    def _infer_feature_from_batch(self, batch):
+    def _infer_feature_from_batch(self, batch: dict[str, Any]) -> Any:
         return super()._infer_feature_from_batch(check_batch(batch))
 
-    def _compute(self, predictions, references, scenarios, **keywords):
-        return ere(predictions, references, scenarios, **accepted_keywords(keywords, ere))
+    def _compute(
+        self,
+        predictions: Sequence[float],
+        references: Sequence[float],
+        scenarios: Sequence[str],
+        **keywords: Any,
+    ) -> dict[str, Any]:
+        return {**ere(predictions, references, scenarios, **accepted_keywords(keywords, ere))}

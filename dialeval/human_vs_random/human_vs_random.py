@@ -1,32 +1,35 @@
-"""Human against random: does a judge know a reply to this context from a reply to another."""
+"""Human against random: does an evaluator distinguish replies to the context from others."""
+
+from collections.abc import Sequence
+from typing import Any
 
 import datasets
 import evaluate
 
-from dialeval.metrics.modules import select_features, check_batch, accepted_keywords
+from dialeval.metrics.modules import accepted_keywords, check_batch, select_features
 from dialeval.metrics.random_replies import versus_random
 
 _DESCRIPTION = """
-How well a judge tells human replies from random ones, which are human too but answer another
-context: accuracy, and precision, recall and F1 of both classes. A judge that fails here does not
-read the context, and what it says about machines is about their style alone.
+How well an evaluator distinguishes human replies from random ones, which are human too but answer
+another context: accuracy, and precision, recall and F1 of both classes. An evaluator that fails
+here does not use the context, and its scores of machines are about their style alone.
 """
 
 _INPUTS = """
 Args:
-    predictions (`list[float]`): The judge's score of each response, such as P(it belongs here).
+    predictions (`list[float]`): The evaluator's score of each response, such as P(it belongs here).
     references (`list[int]`): 1 where the response is the human reply to this context, 0 where it
         was drawn from another dialogue.
-    threshold (`float`): Score from which a response is taken to belong. Defaults to 0.5.
-    higher_is_true (`bool`): Whether greater scores speak for that. Defaults to `True`.
+    threshold (`float`): Score from which a response is predicted to belong. Defaults to 0.5.
+    higher_is_true (`bool`): Whether higher scores mean that. Defaults to `True`.
     groups (`list`): Dialogue of each response. The interval draws whole dialogues.
-    candidates (`list`): Which responses compete for one context: the true one and its random rivals
-        share an id. N-choose-1 accuracy needs them.
-    seed (`int`): Of the bootstrap. Defaults to 0.
+    candidates (`list`): Which responses compete for one context: the true one and its random
+        competitors share an id. N-choose-1 accuracy needs them.
+    seed (`int`): Seed of the bootstrap. Defaults to 0.
 
 Returns:
-    accuracy (`float`): In [0, 1], the mean of both classes' accuracies, with its interval; beside
-        it precision, recall and F1 of both, and N-choose-1 accuracy.
+    accuracy (`float`): In [0, 1], the mean of both classes' accuracies, with its interval;
+        precision, recall and F1 of both classes, and N-choose-1 accuracy.
 
 Examples:
     >>> metric = evaluate.load("dialeval/human_vs_random")
@@ -76,7 +79,7 @@ class HumanVsRandom(evaluate.Metric):
         "threshold": 0.5,
     }
 
-    def _info(self):
+    def _info(self) -> evaluate.MetricInfo:
         number = datasets.Value("float64")
         columns = {"predictions": number, "references": number}  # whole ones would be cut off
         return evaluate.MetricInfo(
@@ -90,8 +93,11 @@ class HumanVsRandom(evaluate.Metric):
             ],
         )
 
-    def _infer_feature_from_batch(self, batch):
+    def _infer_feature_from_batch(self, batch: dict[str, Any]) -> Any:
         return super()._infer_feature_from_batch(check_batch(batch))
 
-    def _compute(self, predictions, references, **keywords):
-        return versus_random(predictions, references, **accepted_keywords(keywords, versus_random))
+    def _compute(
+        self, predictions: Sequence[float], references: Sequence[float], **keywords: Any
+    ) -> dict[str, Any]:
+        settings = accepted_keywords(keywords, versus_random)
+        return {**versus_random(predictions, references, **settings)}

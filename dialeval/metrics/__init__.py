@@ -1,4 +1,4 @@
-"""Room 7. Metrics: numbers from scores, their intervals and tests."""
+"""Metrics: numbers from scores, their intervals and significance tests."""
 
 from dialeval.metrics.adversuc import adversuc, auroc, tpr_at_fpr
 from dialeval.metrics.distinct import distinct

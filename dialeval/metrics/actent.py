@@ -1,11 +1,11 @@
-"""Activity and Entity F1: does a reply do and name what the reference does and names?
+"""Activity and Entity F1: overlap of the activities and entities of reply and reference.
 
 (Serban et al., 2017, Multiresolution Recurrent Neural Networks; Niu and Bansal, 2018, Table 2)
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 
@@ -16,7 +16,7 @@ END = "__eou__"
 
 
 class Utterance(NamedTuple):
-    """What one utterance does and what it names."""
+    """The activities and entities of one utterance."""
 
     activities: frozenset[str]
     entities: frozenset[str]
@@ -31,20 +31,20 @@ class ActEnt:
     @property
     def activities(self) -> frozenset[str]:
         """Activities of all utterances."""
-        return frozenset().union(*(each.activities for each in self.utterances))
+        return frozenset().union(*(utterance.activities for utterance in self.utterances))
 
     @property
     def entities(self) -> frozenset[str]:
         """Entities of all utterances."""
-        return frozenset().union(*(each.entities for each in self.utterances))
+        return frozenset().union(*(utterance.entities for utterance in self.utterances))
 
 
 def parse_actent(line: str) -> ActEnt:
-    """A line of the released tool's representation, its tenses and commands left aside.
+    """Parse a line of the released tool's representation, ignoring tenses and commands.
 
     Example:
-        >>> found = parse_actent("past_tenses try_activity usb_entity no_cmd __eou__")
-        >>> sorted(found.activities), sorted(found.entities)
+        >>> parsed = parse_actent("past_tenses try_activity usb_entity no_cmd __eou__")
+        >>> sorted(parsed.activities), sorted(parsed.entities)
         (['try'], ['usb'])
     """
     parts = line.split(END)
@@ -54,9 +54,9 @@ def parse_actent(line: str) -> ActEnt:
 
 
 def _utterance(words: Sequence[str]) -> Utterance:
-    done = (word for word in words if word != _NO_ACTIVITY)
+    actions = (word for word in words if word != _NO_ACTIVITY)
     return Utterance(
-        frozenset(word.removesuffix(_ACTIVITY) for word in done if word.endswith(_ACTIVITY)),
+        frozenset(word.removesuffix(_ACTIVITY) for word in actions if word.endswith(_ACTIVITY)),
         frozenset(word.removesuffix(_ENTITY) for word in words if word.endswith(_ENTITY)),
     )
 
@@ -69,62 +69,80 @@ class Overlap(NamedTuple):
     f1: float
 
 
-def set_overlap(found: Collection[str], wanted: Collection[str]) -> Overlap:
-    """How far a set is another one; all three are 0 when they share nothing, empty ones too.
+class ActEntResult(TypedDict):
+    """What `actent_f1` returns."""
+
+    activity_f1: float
+    entity_f1: float
+    n: int
+    rows: np.ndarray
+
+
+def set_overlap(predicted: Collection[str], reference: Collection[str]) -> Overlap:
+    """Precision, recall and F1 of a set against a reference; all are 0 if they share nothing.
 
     Example:
         >>> set_overlap({"install", "boot"}, {"install", "mount", "try"}).f1
         0.4
     """
-    found, wanted = set(found), set(wanted)
-    shared = len(found & wanted)
+    sizes = len(set(predicted)), len(set(reference))
+    shared = len(set(predicted) & set(reference))
     if not shared:
         return Overlap(0.0, 0.0, 0.0)
-    return Overlap(
-        shared / len(found), shared / len(wanted), 2 * shared / (len(found) + len(wanted))
-    )
+    return Overlap(shared / sizes[0], shared / sizes[1], 2 * shared / sum(sizes))
 
 
-def kept(references: Iterable[ActEnt], skip: str = "none") -> np.ndarray:
-    """Which references count.
+def counted_references(references: Iterable[ActEnt], skip: str = "none") -> np.ndarray:
+    """Which references count, as booleans.
 
     Args:
+        references (`Iterable[ActEnt]`):
+            The references.
         skip (`str`, *optional*, defaults to `"none"`):
-            `"none"` counts all. `"released"` leaves out a reference when *any* of its utterances
-            has no activity, as the released evaluation does, also for entities. `"no-activity"`
-            leaves it out only when none of them has one.
+            `"none"` counts all. `"released"` skips a reference if *any* of its utterances has no
+            activity, as the released evaluation does, also for entities. `"no-activity"` skips it
+            only if none of them has one.
 
     Example:
-        >>> both = parse_actent("a_activity __eou__ none_activity __eou__")
-        >>> [bool(kept([both], skip)[0]) for skip in ("none", "released", "no-activity")]
+        >>> mixed = parse_actent("a_activity __eou__ none_activity __eou__")
+        >>> [bool(counted_references([mixed], skip)[0]) for skip in SKIPS]
         [True, False, True]
     """
     if skip not in SKIPS:
         raise ValueError(f"Unknown skip rule {skip!r}. Choose one of {', '.join(SKIPS)}.")
-    return np.array([_counts(each, skip) for each in references], dtype=bool)
+    return np.array([_counts(reference, skip) for reference in references], dtype=bool)
 
 
 def _counts(reference: ActEnt, skip: str) -> bool:
     if skip == "none":
         return True
-    has = [bool(each.activities) for each in reference.utterances]
-    return all(has) and bool(has) if skip == "released" else any(has)
+    active = [bool(utterance.activities) for utterance in reference.utterances]
+    return all(active) and bool(active) if skip == "released" else any(active)
 
 
 def actent_f1(
     responses: Sequence[ActEnt], references: Sequence[ActEnt], skip: str = "none"
-) -> dict[str, Any]:
-    """Activity and Entity F1: the mean over responses, which are compared one by one.
+) -> ActEntResult:
+    """Activity and Entity F1, averaged over responses.
+
+    Args:
+        responses (`Sequence[ActEnt]`):
+            The activities and entities of each response.
+        references (`Sequence[ActEnt]`):
+            Those of the reference to each response.
+        skip (`str`, *optional*, defaults to `"none"`):
+            Which references do not count: see `counted_references`.
 
     Returns:
-        `dict`: `activity_f1` and `entity_f1` in [0, 1] (papers print them times 100), `n` that
-        count, and `rows`: the F1s of each response, shape `(responses, 2)`, NaN where skipped.
+        `ActEntResult`: `activity_f1` and `entity_f1` in [0, 1] (papers print them times 100), the
+        number `n` of counted references, and `rows`: the F1s of each response, shape
+        `(responses, 2)`, NaN where skipped.
 
     Example:
-        >>> said = parse_actent("try_activity usb_entity __eou__")
+        >>> response = parse_actent("try_activity usb_entity __eou__")
         >>> gold = parse_actent("try_activity boot_activity disk_entity __eou__")
-        >>> found = actent_f1([said], [gold])
-        >>> round(found["activity_f1"], 3), found["entity_f1"]
+        >>> result = actent_f1([response], [gold])
+        >>> round(result["activity_f1"], 3), result["entity_f1"]
         (0.667, 0.0)
     """
     if len(responses) != len(references):
@@ -133,7 +151,7 @@ def actent_f1(
             "Pass one reference for each response."
         )
     rows = np.array(list(_rows(responses, references)), dtype=float).reshape(-1, 2)
-    counts = kept(references, skip)
+    counts = counted_references(references, skip)
     rows[~counts] = np.nan
     activity, entity = rows[counts].mean(0) if counts.any() else (float("nan"), float("nan"))
     return {
@@ -147,8 +165,8 @@ def actent_f1(
 def _rows(
     responses: Sequence[ActEnt], references: Sequence[ActEnt]
 ) -> Iterator[tuple[float, float]]:
-    for said, gold in zip(responses, references, strict=True):
+    for response, gold in zip(responses, references, strict=True):
         yield (
-            set_overlap(said.activities, gold.activities).f1,
-            set_overlap(said.entities, gold.entities).f1,
+            set_overlap(response.activities, gold.activities).f1,
+            set_overlap(response.entities, gold.entities).f1,
         )

@@ -1,4 +1,4 @@
-"""Activities and entities found in text, by word lists: our own small ones, or files by path."""
+"""Activities and entities of a text, by word lists: small built-in ones, or files by path."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from pathlib import Path
 from dialeval.metrics.actent import END, ActEnt, Utterance
 
 Tags = Callable[[Sequence[str]], Sequence[str]]
-"""From words to their Penn tags, of which only those of verbs and nouns matter."""
+"""Maps words to their Penn tags; only those of verbs and nouns are used."""
 
 PRESENT, PAST = "activities_present_form.txt", "activities_past_form.txt"
 ENTITIES = "unigram2entity_dict.json"
@@ -23,20 +23,20 @@ _BEFORE_NOUN = frozenset(
     ("a", "an", "the", "my", "your", "his", "her", "its", "our", "their", "this", "that", "these",
      "those", "some", "any", "no", "each", "every", "of")
 )  # fmt: skip
-_STAND_IN = "something"
+_PLACEHOLDER = "something"
 
 
 @dataclass(frozen=True)
 class ActEntLexicon:
-    """Which words are which activity, and which are which entity.
+    """The activities and entities that words stand for.
 
     Args:
         name (`str`):
-            What signatures call it.
+            Name of the lexicon in signatures.
         activities (`Mapping[str, str]`):
-            The activity of each form; a verb and its particle are one word: `comeup`.
+            Activity by form; a verb and its particle are one word: `comeup`.
         entities (`Mapping[str, str]`):
-            The entity of each name; two words are joined by `_`.
+            Entity by name; two words are joined by `_`.
     """
 
     name: str
@@ -44,7 +44,7 @@ class ActEntLexicon:
     entities: Mapping[str, str] = field(repr=False)
 
     def entity(self, word: str) -> str | None:
-        """The entity that a word names, if it does (Serban et al.'s order of spellings)."""
+        """The entity that a word names, if any (in Serban et al.'s order of spellings)."""
         if _URL.match(word):
             return "<url>"
         if _PATH.match(word):
@@ -57,21 +57,21 @@ class ActEntLexicon:
 
 @cache
 def embedded_lexicon() -> ActEntLexicon:
-    """Our own small lists, which come with the package.
+    """The small lists that come with the package.
 
     Example:
         >>> embedded_lexicon().activities["reinstalling"], embedded_lexicon().entity("Wifi")
         ('install', 'wireless')
     """
-    return ActEntLexicon("embedded", _listed("activities.txt"), _listed("entities.txt"))
+    return ActEntLexicon("embedded", _first_words("activities.txt"), _first_words("entities.txt"))
 
 
 def read_lexicon(folder: Path | str) -> ActEntLexicon:
-    """The lists in a folder, under the names of the released ones.
+    """Read the lists of a folder, which have the file names of the released ones.
 
-    Those are `activities_present_form.txt` and `activities_past_form.txt`, whose rows belong
-    together and whose first word names the activity, and `unigram2entity_dict.json`, from names
-    to entities.
+    These are `activities_present_form.txt` and `activities_past_form.txt`, whose rows correspond
+    and whose first word names the activity, and `unigram2entity_dict.json`, which maps names to
+    entities.
     """
     folder = Path(folder)
     missing = [name for name in (PRESENT, ENTITIES) if not (folder / name).is_file()]
@@ -84,13 +84,13 @@ def read_lexicon(folder: Path | str) -> ActEntLexicon:
     past = _lines(folder / PAST) if (folder / PAST).is_file() else [[] for _ in present]
     if len(past) != len(present):
         raise ValueError(
-            f"{folder}: {PRESENT} has {len(present)} rows and {PAST} {len(past)}, but each row of "
-            "one belongs to a row of the other. Give lists of the same length."
+            f"{folder}: {PRESENT} has {len(present)} rows and {PAST} {len(past)}, but their rows "
+            "must correspond. Give lists of the same length."
         )
     activities: dict[str, str] = {}
-    for now, then in zip(present, past, strict=True):
-        for form in (*now, *then) if now else ():
-            activities.setdefault(form.replace("-", "").lower(), now[0])
+    for present_forms, past_forms in zip(present, past, strict=True):
+        for form in (*present_forms, *past_forms) if present_forms else ():
+            activities.setdefault(form.replace("-", "").lower(), present_forms[0])
     entities = json.loads((folder / ENTITIES).read_text("utf-8"))
     return ActEntLexicon(folder.name, activities, entities)
 
@@ -98,19 +98,26 @@ def read_lexicon(folder: Path | str) -> ActEntLexicon:
 def extract(text: str, lexicon: ActEntLexicon, tags: Tags | None = None) -> ActEnt:
     """The activities and entities of a text.
 
-    An utterance ends at `__eou__` or at the end of a line. Names are looked up two words at a
-    time, then one. What is left is read for activities: verbs in the list, or the first noun in
-    it where there is no verb at all. The released tool also adds misspellings by word vectors and
-    tags with a Twitter tagger; neither is done here.
+    An utterance ends at `__eou__` or at the end of a line. Entities are looked up two words at a
+    time, then one. Activities are the listed verbs among the remaining words, or the first listed
+    noun if there is no verb. The released tool also adds misspellings by word vectors and tags
+    with a Twitter tagger; neither is done here.
 
     Args:
+        text (`str`):
+            One or more utterances.
+        lexicon (`ActEntLexicon`):
+            The word lists.
         tags (`Callable`, *optional*):
-            A tagger. Without one, a word after an article or a possessive is taken for a noun, and
-            any other for a verb.
+            A tagger. Without one, a word after an article or a possessive counts as a noun, and
+            any other as a verb.
+
+    Returns:
+        `ActEnt`: Activities and entities of each utterance.
 
     Example:
-        >>> found = extract("try to mount the USB stick", embedded_lexicon())
-        >>> sorted(found.activities), sorted(found.entities)
+        >>> extracted = extract("try to mount the USB stick", embedded_lexicon())
+        >>> sorted(extracted.activities), sorted(extracted.entities)
         (['mount', 'try'], ['usb'])
     """
     parts = [part for part in _BREAK.split(text) if part.strip()] or [""]
@@ -118,7 +125,7 @@ def extract(text: str, lexicon: ActEntLexicon, tags: Tags | None = None) -> ActE
 
 
 def plain_tags(words: Sequence[str]) -> list[str]:
-    """Nouns after an article or a possessive, verbs elsewhere.
+    """Tags for nouns after an article or a possessive, for verbs elsewhere.
 
     Example:
         >>> plain_tags(["boot", "the", "boot"])
@@ -130,26 +137,28 @@ def plain_tags(words: Sequence[str]) -> list[str]:
 
 def _utterance(text: str, lexicon: ActEntLexicon, tags: Tags) -> Utterance:
     words = [word for raw in text.split() if (word := raw.strip(_EDGES).rstrip("."))]
-    entities, left = _entities(words, lexicon)
-    return Utterance(frozenset(_activities(left, lexicon, tags)), frozenset(entities))
+    entities, remaining = _entities(words, lexicon)
+    return Utterance(frozenset(_activities(remaining, lexicon, tags)), frozenset(entities))
 
 
 def _entities(words: Sequence[str], lexicon: ActEntLexicon) -> tuple[list[str], list[str]]:
-    """Entities, and the words with a stand-in at their places."""
-    found, left, at = [], [], 0
-    while at < len(words):
-        pair = "_".join(words[at : at + 2]) if at + 1 < len(words) else ""
+    """Entities, and the words with a placeholder for each entity."""
+    entities: list[str] = []
+    remaining: list[str] = []
+    index = 0
+    while index < len(words):
+        pair = "_".join(words[index : index + 2]) if index + 1 < len(words) else ""
         step = 2 if pair and (entity := _pair(pair, lexicon)) else 1
-        entity = entity if step == 2 else lexicon.entity(words[at])
+        entity = entity if step == 2 else lexicon.entity(words[index])
         if entity:
-            found.append(entity)
-        left.append(_STAND_IN if entity else words[at])
-        at += step
-    return found, left
+            entities.append(entity)
+        remaining.append(_PLACEHOLDER if entity else words[index])
+        index += step
+    return entities, remaining
 
 
 def _pair(pair: str, lexicon: ActEntLexicon) -> str | None:
-    return next((lexicon.entities[f] for f in _cases(pair) if f in lexicon.entities), None)
+    return next((lexicon.entities[form] for form in _cases(pair) if form in lexicon.entities), None)
 
 
 def _activities(words: Sequence[str], lexicon: ActEntLexicon, tags: Tags) -> Iterator[str]:
@@ -157,18 +166,18 @@ def _activities(words: Sequence[str], lexicon: ActEntLexicon, tags: Tags) -> Ite
         return
     kinds = list(tags(words))
     forms = [word.replace("-", "").lower() for word in words]
-    known = [_activity(forms, at, lexicon) for at in range(len(forms))]
     if any(kind.startswith("VB") for kind in kinds):
-        places = [at for at, kind in enumerate(kinds) if kind.startswith("VB")]
+        indices = [index for index, kind in enumerate(kinds) if kind.startswith("VB")]
     else:
-        places = [at for at, kind in enumerate(kinds) if kind.startswith("NN")][:1]
-    yield from (known[at] for at in places if known[at])
+        indices = [index for index, kind in enumerate(kinds) if kind.startswith("NN")][:1]
+    activities = (_activity(forms, index, lexicon) for index in indices)
+    yield from (activity for activity in activities if activity)
 
 
-def _activity(forms: Sequence[str], at: int, lexicon: ActEntLexicon) -> str | None:
+def _activity(forms: Sequence[str], index: int, lexicon: ActEntLexicon) -> str | None:
     """The activity of a verb with the word after it, or of the verb alone."""
-    glued = "".join(forms[at : at + 2]) if at + 1 < len(forms) else ""
-    return lexicon.activities.get(glued) or lexicon.activities.get(forms[at])
+    joined = "".join(forms[index : index + 2]) if index + 1 < len(forms) else ""
+    return lexicon.activities.get(joined) or lexicon.activities.get(forms[index])
 
 
 def _spellings(word: str) -> Iterator[str]:
@@ -185,13 +194,13 @@ def _cases(word: str) -> tuple[str, ...]:
     return word, word.title(), word.lower(), word.upper(), word.replace(".", "")
 
 
-def _listed(name: str) -> dict[str, str]:
-    """From each word of a row to the row's first."""
+def _first_words(name: str) -> dict[str, str]:
+    """Maps each word of a row to the row's first."""
     text = files("dialeval.metrics").joinpath("resources", name).read_text("utf-8")
     rows = (line.split() for line in text.splitlines() if line.strip() and line[0] != "#")
     return {form: row[0] for row in rows for form in row}
 
 
 def _lines(path: Path) -> list[list[str]]:
-    """The words of each row; one without words keeps its place, since two files go together."""
+    """The words of each row; empty rows are kept, since the rows of two files correspond."""
     return [line.split() for line in path.read_text("utf-8").splitlines()]

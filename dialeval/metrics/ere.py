@@ -1,17 +1,18 @@
-"""The evaluator reliability error: does a judge behave where the right answer is known?
+"""The evaluator reliability error: how far an evaluator is off where the answer is known.
 
 (Li et al., 2017, sec. 4.2)
 """
 
-from collections.abc import Hashable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dialeval.metrics.adversuc import taken_for
-from dialeval.metrics.checks import numbered, numbers, scores_and_labels, units_of
+from dialeval.metrics.adversuc import predicted_human
+from dialeval.metrics.checks import Ids, encode_ids, numbers, scores_and_labels, units_of
 from dialeval.metrics.intervals import (
+    IntervalSettings,
     balanced_interval,
     class_sums,
     mean_of_ratios,
@@ -20,8 +21,33 @@ from dialeval.metrics.intervals import (
 )
 
 GOLD = {"human_human": 0.5, "machine_machine": 0.5, "human_random": 0.0, "human_next": 0.0}
-COIN = 0.25  # a coin is .5 off in the two scenarios that can be told apart
-_NOISE = float(np.sqrt(2 / np.pi) / 2)  # E|p - .5| = _NOISE / sqrt(n) for the share p of n coins
+RANDOM_GUESS = 0.25  # guessing is .5 off in the two scenarios that are distinguishable
+_NOISE = float(np.sqrt(2 / np.pi) / 2)  # E|p - .5| = _NOISE / sqrt(n) for the share p of n guesses
+
+
+class ScenarioResult(TypedDict):
+    """Adversarial success in one scenario."""
+
+    adversuc: float
+    low: float
+    high: float
+    gold: float
+    deviation: float
+    n: int
+    n_groups: int
+    noise_floor: float
+
+
+class EreResult(TypedDict):
+    """What `ere` returns."""
+
+    ere: float
+    low: float
+    high: float
+    n: int
+    random_guess: float
+    noise_floor: float
+    scenarios: dict[str, ScenarioResult]
 
 
 def ere(
@@ -31,38 +57,51 @@ def ere(
     *,
     threshold: float = 0.5,
     higher_is_human: bool = True,
-    groups: Sequence[Hashable] | None = None,
+    groups: Ids | None = None,
     method: str = "auto",
     level: float = 0.95,
     resamples: int = 10_000,
     seed: int = 0,
-) -> dict[str, Any]:
+) -> EreResult:
     """The mean absolute deviation of adversarial success from its gold standard in four scenarios.
 
-    Each scenario weighs the same, however many responses it has. The interval draws dialogues
-    within each scenario. Deviations are absolute, so chance makes them larger on average: for a
-    very reliable judge the interval lies rather too high.
+    All scenarios have the same weight, however many responses they have. The interval draws
+    dialogues within each scenario. Deviations are absolute, so chance makes them larger on
+    average: for a very reliable evaluator the interval is too high.
 
     Args:
+        scores (`ArrayLike`):
+            The evaluator's score for each response.
         labels (`ArrayLike`):
             1 for a scenario's positive examples, 0 for its negative ones.
         scenarios (`Sequence[str]`):
             `human_human`, `machine_machine`, `human_random` or `human_next` for each response.
+        threshold (`float`, *optional*, defaults to 0.5):
+            Score from which a response is predicted positive, the threshold included.
+        higher_is_human (`bool`, *optional*, defaults to `True`):
+            Whether scores from the threshold up are positive, or those from it down.
         groups (`Sequence`, *optional*):
             Dialogue ids, the units of the intervals.
         method (`str`, *optional*, defaults to `"auto"`):
-            Of the scenarios' own intervals; that of the error is always by percentiles.
+            Method of the scenarios' intervals; the error's interval always uses percentiles.
+        level (`float`, *optional*, defaults to 0.95):
+            Confidence level of the intervals.
+        resamples (`int`, *optional*, defaults to 10000):
+            Bootstrap draws.
+        seed (`int`, *optional*, defaults to 0):
+            Seed of the bootstrap.
 
     Returns:
-        `dict[str, Any]`: `ere`, `low`, `high`, `n`; `coin`, what guessing gets; `noise_floor`, the
-        error expected of a perfect judge on this many independent responses; and `scenarios`:
-        for each its `adversuc`, `low`, `high`, `gold`, signed `deviation`, `n` and `noise_floor`
-        (.399 / sqrt(n) where gold is .5, and 0 where it is 0; the one above is their mean).
+        `EreResult`: `ere`, `low`, `high`, `n`; `random_guess`, the error of guessing;
+        `noise_floor`, the error expected of a perfect evaluator on this many independent
+        responses; and `scenarios`: for each its `adversuc`, `low`, `high`, `gold`, signed
+        `deviation`, `n`, `n_groups` and `noise_floor` (.399 / sqrt(n) where gold is .5, and 0
+        where it is 0; the one above is their mean).
 
     Example:
         >>> names = ["human_human", "machine_machine", "human_random", "human_next"]
-        >>> found = ere([0.9, 0.1] * 4, [1, 0] * 4, [name for name in names for _ in "ab"])
-        >>> found["ere"]  # it tells apart what cannot be told apart: .5, .5, 0 and 0 off
+        >>> result = ere([0.9, 0.1] * 4, [1, 0] * 4, [name for name in names for _ in "ab"])
+        >>> result["ere"]  # never wrong, also where it should be half the time: .5, .5, 0, 0 off
         0.25
     """
     parts = _parts(scores, labels, scenarios, threshold, higher_is_human, groups)
@@ -70,23 +109,26 @@ def ere(
     if missing:
         raise ValueError(
             f"The reliability error is a mean over {', '.join(GOLD)}, but there is no response of "
-            f"{', '.join(missing)}. Judge that scenario too."
+            f"{', '.join(missing)}. Score that scenario too."
         )
-    settings = {"method": method, "level": level, "resamples": resamples, "seed": seed}
-    told = {name: _scenario(name, *part, settings) for name, part in parts.items()}
+    settings: IntervalSettings = {
+        "method": method, "level": level, "resamples": resamples, "seed": seed
+    }  # fmt: skip
+    results = {name: _scenario(name, *part, settings) for name, part in parts.items()}
     errors = np.zeros(resamples)
-    for number, (name, part) in enumerate(parts.items()):
-        drawn = resampled_sums(class_sums(*part), resamples, (seed, number))
-        errors += np.abs(mean_of_ratios(drawn) - GOLD[name]) / len(GOLD)
-    low, high = percentiles(errors, level) if _several(told) else (float("nan"),) * 2
+    for index, (name, part) in enumerate(parts.items()):
+        sums = resampled_sums(class_sums(*part), resamples, (seed, index))
+        errors += np.abs(mean_of_ratios(sums) - GOLD[name]) / len(GOLD)
+    has_interval = all(result["n_groups"] > 1 for result in results.values())
+    low, high = percentiles(errors, level) if has_interval else (float("nan"), float("nan"))
     return {
-        "ere": float(np.mean([abs(each["deviation"]) for each in told.values()])),
+        "ere": float(np.mean([abs(result["deviation"]) for result in results.values()])),
         "low": low,
         "high": high,
-        "n": sum(each["n"] for each in told.values()),
-        "coin": COIN,
-        "noise_floor": float(np.mean([each["noise_floor"] for each in told.values()])),
-        "scenarios": told,
+        "n": sum(result["n"] for result in results.values()),
+        "random_guess": RANDOM_GUESS,
+        "noise_floor": float(np.mean([result["noise_floor"] for result in results.values()])),
+        "scenarios": results,
     }
 
 
@@ -97,22 +139,37 @@ def scenario_success(
     *,
     threshold: float = 0.5,
     higher_is_human: bool = True,
-    groups: Sequence[Hashable] | None = None,
-    **settings: Any,
-) -> dict[str, dict[str, Any]]:
-    """What `ere` gives as `scenarios`, for those that there are: where some lack, all it can say.
+    groups: Ids | None = None,
+    method: str = "auto",
+    level: float = 0.95,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> dict[str, ScenarioResult]:
+    """Adversarial success in the scenarios that occur, where `ere` would need all four.
+
+    Args:
+        scores, labels, scenarios:
+            As in `ere`.
+        threshold, higher_is_human, groups, method, level, resamples, seed (*optional*):
+            As in `ere`.
+
+    Returns:
+        `dict[str, ScenarioResult]`: What `ere` returns as `scenarios`.
 
     Example:
-        >>> found = scenario_success([0.9, 0.1], [1, 0], ["human_random"] * 2)
-        >>> found["human_random"]["adversuc"], found["human_random"]["gold"]
+        >>> results = scenario_success([0.9, 0.1], [1, 0], ["human_random"] * 2)
+        >>> results["human_random"]["adversuc"], results["human_random"]["gold"]
         (0.0, 0.0)
     """
     parts = _parts(scores, labels, scenarios, threshold, higher_is_human, groups)
+    settings: IntervalSettings = {
+        "method": method, "level": level, "resamples": resamples, "seed": seed
+    }  # fmt: skip
     return {name: _scenario(name, *part, settings) for name, part in parts.items()}
 
 
 Part = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""Of a scenario: whether each judgement was wrong, the positive examples, and the dialogues."""
+"""Of a scenario: whether each prediction was wrong, the positive examples, and the dialogues."""
 
 
 def _parts(
@@ -121,46 +178,47 @@ def _parts(
     scenarios: Sequence[str],
     threshold: float,
     higher_is_human: bool,
-    groups: Sequence[Hashable] | None,
+    groups: Ids | None,
 ) -> dict[str, Part]:
-    scores, labels = numbers(scores, "scores"), np.asarray(labels)
-    taken = taken_for(scores, threshold, higher_is_human)
-    units, found = units_of(len(scores), groups), {}
-    for name, rows in _rows(scenarios, scores, labels).items():
-        positive = labels[rows].astype(bool)
-        found[name] = taken[rows] != positive, positive, numbered(units[rows], rows.sum())
-    return found
+    values, marks = numbers(scores, "scores"), np.asarray(labels)
+    predicted = predicted_human(values, threshold, higher_is_human)
+    units = units_of(len(values), groups)
+    parts = {}
+    for name, rows in _rows(scenarios, values, marks).items():
+        positive = marks[rows].astype(bool)
+        parts[name] = predicted[rows] != positive, positive, encode_ids(units[rows], rows.sum())
+    return parts
 
 
 def _rows(
     scenarios: Sequence[str], scores: np.ndarray, labels: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Which rows each scenario has, in the order of `GOLD`, once it has both labels."""
-    scenarios = np.asarray(scenarios, dtype=object)
-    if not scores.shape == labels.shape == scenarios.shape:
+    """A mask of the rows of each scenario, in the order of `GOLD`, once it has both labels."""
+    column = np.asarray(scenarios, dtype=object)
+    if not scores.shape == labels.shape == column.shape:
         raise ValueError(
-            f"Expected a label and a scenario for each of {len(scores)} scores, found "
-            f"{labels.size} labels and {scenarios.size} scenarios. Pass lists of the same length."
+            f"Expected a label and a scenario for each of {len(scores)} scores, got "
+            f"{labels.size} labels and {column.size} scenarios. Pass lists of the same length."
         )
-    found, names = set(scenarios.tolist()), ", ".join(GOLD)
-    unknown = sorted(map(str, found - GOLD.keys()))
+    present = set(column.tolist())
+    unknown = sorted(map(str, present - GOLD.keys()))
     if unknown:
-        raise ValueError(f"Unknown scenario {unknown[0]!r}. Choose from {names}.")
-    rows = {name: scenarios == name for name in GOLD if name in found}
-    for name, each in rows.items():
+        raise ValueError(f"Unknown scenario {unknown[0]!r}. Choose from {', '.join(GOLD)}.")
+    masks = {name: np.asarray(column == name) for name in GOLD if name in present}
+    for name, mask in masks.items():
         try:
-            scores_and_labels(scores[each], labels[each], kinds=("negative", "positive"))
+            scores_and_labels(scores[mask], labels[mask], kinds=("negative", "positive"))
         except ValueError as error:
             raise ValueError(f"In scenario {name}: {error}") from error
-    return rows
+    return masks
 
 
 def _scenario(
-    name: str, wrong: np.ndarray, positive: np.ndarray, unit: np.ndarray, settings: dict[str, Any]
-) -> dict[str, Any]:
+    name: str, wrong: np.ndarray, positive: np.ndarray, unit: np.ndarray, settings: IntervalSettings
+) -> ScenarioResult:
     value = float((wrong[positive].mean() + wrong[~positive].mean()) / 2)
     low, high = balanced_interval(wrong, positive, unit, **settings)
-    coins = 4 / (1 / positive.sum() + 1 / (~positive).sum())  # n, when the classes are equal
+    effective_n = 4 / (1 / positive.sum() + 1 / (~positive).sum())  # n, when the classes are equal
     return {
         "adversuc": value,
         "low": low,
@@ -169,9 +227,5 @@ def _scenario(
         "deviation": value - GOLD[name],
         "n": len(wrong),
         "n_groups": int(unit.max()) + 1,
-        "noise_floor": _NOISE / float(np.sqrt(coins)) if GOLD[name] else 0.0,
+        "noise_floor": _NOISE / float(np.sqrt(effective_n)) if GOLD[name] else 0.0,
     }
-
-
-def _several(told: dict[str, dict[str, Any]]) -> bool:
-    return all(each["n_groups"] > 1 for each in told.values())

@@ -1,38 +1,59 @@
 """Intervals of means and ratios that take the dialogue as the unit.
 
-Responses of one dialogue hang together, so whole dialogues are drawn with replacement. An interval
-is conditional on the trained judge: the spread over judges trained with other seeds is not in it.
+Responses of one dialogue are not independent, so whole dialogues are drawn with replacement. An
+interval is conditional on the trained evaluator: the variation over training seeds is not in it.
 
-A resample is known by the sums of its columns, so units with equal rows are the same to it: how
-often each *distinct* row is drawn is one multinomial draw. That is exact, and a few numbers a
-resample where one would draw thousands.
+A statistic of a resample depends only on column sums, so units with equal rows are interchangeable:
+how often each *distinct* row is drawn is one multinomial draw. That is exact, and takes a few
+numbers per resample instead of thousands.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import norm
 
-from dialeval.metrics.checks import both_kinds, numbers, units_of
+from dialeval.metrics.checks import Ids, both_kinds, numbers, units_of
 
 METHODS = ("auto", "bootstrap", "bca", "wilson")
-_CELLS = 200_000  # counts or draws held at once: more would not fit into a processor's cache
-_DEARER = 16  # a multinomial count costs as much as so many single draws
+_CELLS = 200_000  # counts or draws in memory at once: more would not fit into a CPU cache
+_MULTINOMIAL_COST = 16  # a multinomial count costs as much as this many single draws
 
 Statistic = Callable[[np.ndarray], np.ndarray]  # (..., columns) -> (...)
 
 
+class IntervalSettings(TypedDict, total=False):
+    """Keywords that all interval functions share."""
+
+    method: str
+    level: float
+    resamples: int
+    seed: int
+
+
 def wilson(successes: float, n: float, level: float = 0.95) -> tuple[float, float]:
-    """Interval of a share of independent trials (Wilson, 1927); it holds at 0 and at `n` too.
+    """Interval of a share of independent trials (Wilson, 1927); also valid at 0 and at `n`.
+
+    Args:
+        successes (`float`):
+            How many trials succeeded.
+        n (`float`):
+            How many trials there were.
+        level (`float`, *optional*, defaults to 0.95):
+            Confidence level.
+
+    Returns:
+        `tuple[float, float]`: Lower and upper bound.
 
     Example:
         >>> low, high = wilson(0, 10)
-        >>> low, round(high, 4)  # the upper end is z² / (n + z²)
+        >>> low, round(high, 4)  # the upper bound is z² / (n + z²)
         (0.0, 0.2775)
     """
     if not 0 <= successes <= n or n <= 0:
-        raise ValueError(f"Expected 0 <= successes <= n and n > 0, found {successes:g} of {n:g}.")
+        raise ValueError(f"Expected 0 <= successes <= n and n > 0, got {successes:g} of {n:g}.")
     z, share = norm.ppf(_tails(level)[1]), successes / n
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
@@ -42,7 +63,7 @@ def wilson(successes: float, n: float, level: float = 0.95) -> tuple[float, floa
 
 def interval(
     values: ArrayLike,
-    groups: Sequence[Hashable] | None = None,
+    groups: Ids | None = None,
     *,
     method: str = "bootstrap",
     level: float = 0.95,
@@ -52,35 +73,43 @@ def interval(
     """Interval of the mean of one number per response, dialogues drawn with replacement.
 
     Args:
+        values (`ArrayLike`):
+            One number per response.
         groups (`Sequence`, *optional*):
-            Dialogue ids, any hashables. Without them each response stands for itself.
+            Dialogue ids, any hashables. Without them every response is a unit of its own.
         method (`str`, *optional*, defaults to `"bootstrap"`):
             `"bootstrap"` (percentiles), `"bca"` (Efron, 1987), `"wilson"` (values 0 and 1, one
-            a dialogue), or `"auto"`: Wilson where it holds, or where all values are 0 or all are
-            1, since every resample is the same there; the number of dialogues is its n then.
+            per dialogue), or `"auto"`: Wilson where it is valid, or where all values are 0 or all
+            are 1, since every resample is the same then; its n is the number of dialogues then.
             Percentiles elsewhere.
+        level (`float`, *optional*, defaults to 0.95):
+            Confidence level.
+        resamples (`int`, *optional*, defaults to 10000):
+            Bootstrap draws.
+        seed (`int`, *optional*, defaults to 0):
+            Seed of the bootstrap.
 
     Returns:
-        `tuple[float, float]`: NaN twice when one dialogue is all there is to draw from.
+        `tuple[float, float]`: Lower and upper bound; NaN twice if there is only one dialogue.
 
     Example:
-        >>> interval([1, 0, 1, 0, 1, 1], "aabbcc", resamples=1_000)  # .5, .5 and 1 in a dialogue
+        >>> interval([1, 0, 1, 0, 1, 1], "aabbcc", resamples=1_000)  # means .5, .5 and 1
         (0.5, 1.0)
     """
-    values = numbers(values)
-    unit = units_of(len(values), groups)
+    array = numbers(values)
+    unit = units_of(len(array), groups)
     sizes = np.bincount(unit)
-    method = _method(method, values, sizes)
+    method = _resolve_method(method, array, sizes)
     if method == "wilson":
-        return wilson(values.mean() * len(sizes), len(sizes), level)
-    settings = {"method": method, "level": level, "resamples": resamples, "seed": seed}
-    return ratio_interval(np.bincount(unit, values), sizes, **settings)
+        return wilson(array.mean() * len(sizes), len(sizes), level)
+    sums = np.bincount(unit, array)
+    return ratio_interval(sums, sizes, method=method, level=level, resamples=resamples, seed=seed)
 
 
 def balanced_interval(
     values: ArrayLike,
     labels: ArrayLike,
-    groups: Sequence[Hashable] | None = None,
+    groups: Ids | None = None,
     *,
     method: str = "auto",
     level: float = 0.95,
@@ -89,30 +118,50 @@ def balanced_interval(
 ) -> tuple[float, float]:
     """Interval of the mean of two classes' means, dialogues drawn with replacement.
 
-    The methods are those of `interval`, but Wilson asks for classes of equal size as well. Where
-    all values are 0 or all are 1 its n is 4 / (1 / n_1 + 1 / n_0) with the classes' numbers of
-    dialogues, which a small class keeps small, or the number of dialogues if that is less.
+    The methods are those of `interval`, but Wilson also needs classes of equal size. Where all
+    values are 0 or all are 1 its n is 4 / (1 / n_1 + 1 / n_0) with the classes' numbers of
+    dialogues, so that a small class makes it small, or the number of dialogues if that is less.
+
+    Args:
+        values (`ArrayLike`):
+            One number per response.
+        labels (`ArrayLike`):
+            The class of each response, 1 or 0.
+        groups (`Sequence`, *optional*):
+            Dialogue ids, the units that are drawn.
+        method (`str`, *optional*, defaults to `"auto"`):
+            As in `interval`.
+        level (`float`, *optional*, defaults to 0.95):
+            Confidence level.
+        resamples (`int`, *optional*, defaults to 10000):
+            Bootstrap draws.
+        seed (`int`, *optional*, defaults to 0):
+            Seed of the bootstrap.
+
+    Returns:
+        `tuple[float, float]`: Lower and upper bound.
 
     Example:
         >>> low, high = balanced_interval([0, 0, 0, 0], [1, 1, 0, 0])
         >>> round(high, 3) == round(wilson(0, 4)[1], 3)
         True
     """
-    labels = both_kinds(labels)
-    values = numbers(values, like=len(labels))
-    unit = units_of(len(values), groups)
+    positive = both_kinds(labels)
+    array = numbers(values, length=len(positive))
+    unit = units_of(len(array), groups)
     sizes = np.bincount(unit)
-    equal = 2 * labels.sum() == len(labels)
-    method = _method(method, values, sizes, equal)
+    equal = bool(2 * positive.sum() == len(positive))
+    method = _resolve_method(method, array, sizes, equal)
     if method == "wilson" and equal and sizes.max() == 1:
-        return wilson(values.sum(), len(values), level)
-    table = class_sums(values, labels, unit)
+        return wilson(array.sum(), len(array), level)
+    table = class_sums(array, positive, unit)
     if method == "wilson":
-        n = 4 / (1 / np.count_nonzero(table[:, 1]) + 1 / np.count_nonzero(table[:, 3]))
-        n = min(n, len(sizes))
-        return wilson(n * values[0], n, level)
-    settings = {"method": method, "level": level, "resamples": resamples, "seed": seed}
-    return sums_interval(table, mean_of_ratios, **settings)
+        per_class = np.count_nonzero(table[:, 1]), np.count_nonzero(table[:, 3])
+        n = min(4 / (1 / per_class[0] + 1 / per_class[1]), len(sizes))
+        return wilson(n * array[0], n, level)
+    return sums_interval(
+        table, mean_of_ratios, method=method, level=level, resamples=resamples, seed=seed
+    )
 
 
 def ratio_interval(
@@ -124,16 +173,32 @@ def ratio_interval(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> tuple[float, float]:
-    """Interval of a ratio of sums over units, such as right answers and responses of a dialogue.
+    """Interval of a ratio of sums over units, such as correct decisions over responses.
+
+    Args:
+        parts (`ArrayLike`):
+            Numerator of each unit.
+        wholes (`ArrayLike`):
+            Denominator of each unit.
+        method (`str`, *optional*, defaults to `"bootstrap"`):
+            `"bootstrap"` (percentiles) or `"bca"`.
+        level (`float`, *optional*, defaults to 0.95):
+            Confidence level.
+        resamples (`int`, *optional*, defaults to 10000):
+            Bootstrap draws.
+        seed (`int`, *optional*, defaults to 0):
+            Seed of the bootstrap.
+
+    Returns:
+        `tuple[float, float]`: Lower and upper bound.
 
     Example:
-        >>> ratio_interval([1, 2, 4], [2, 4, 8], resamples=100)  # one half, whatever is drawn
+        >>> ratio_interval([1, 2, 4], [2, 4, 8], resamples=100)  # one half in any resample
         (0.5, 0.5)
     """
-    parts = numbers(parts, "parts")
-    table = np.column_stack([parts, numbers(wholes, "wholes", len(parts))])
-    settings = {"method": method, "level": level, "resamples": resamples, "seed": seed}
-    return sums_interval(table, ratio, **settings)
+    numerators = numbers(parts, "parts")
+    table = np.column_stack([numerators, numbers(wholes, "wholes", len(numerators))])
+    return sums_interval(table, ratio, method=method, level=level, resamples=resamples, seed=seed)
 
 
 def sums_interval(
@@ -147,14 +212,25 @@ def sums_interval(
 ) -> tuple[float, float]:
     """Interval of any statistic of column sums, units drawn with replacement.
 
-    Resamples for which the statistic is not a finite number, such as those without one response
-    of a class, are left out.
+    Resamples for which the statistic is not a finite number, such as those without any response
+    of a class, are skipped.
 
     Args:
         table (`ArrayLike`):
             What each unit adds to the sums, shape `(units, columns)`.
         statistic (`Callable`):
-            Sums of shape `(..., columns)` to numbers of shape `(...)`.
+            Maps sums of shape `(..., columns)` to numbers of shape `(...)`.
+        method (`str`, *optional*, defaults to `"bootstrap"`):
+            `"bootstrap"` (percentiles) or `"bca"`.
+        level (`float`, *optional*, defaults to 0.95):
+            Confidence level.
+        resamples (`int`, *optional*, defaults to 10000):
+            Bootstrap draws.
+        seed (`int`, *optional*, defaults to 0):
+            Seed of the bootstrap.
+
+    Returns:
+        `tuple[float, float]`: Lower and upper bound; NaN twice if there is only one unit.
 
     Example:
         >>> sums_interval([[1, 2], [2, 4]], lambda sums: sums[..., 0] / sums[..., 1])
@@ -162,27 +238,38 @@ def sums_interval(
     """
     if method not in ("bootstrap", "bca"):
         raise ValueError(f"Unknown method {method!r}. Choose bootstrap or bca.")
-    table, tails = np.asarray(table, dtype=float), _tails(level)
-    if len(table) < 2:  # one unit says nothing about another
+    units, tails = np.asarray(table, dtype=float), _tails(level)
+    if len(units) < 2:  # one unit has no spread
         return float("nan"), float("nan")
-    drawn = statistic(resampled_sums(table, resamples, seed))
+    resampled = statistic(resampled_sums(units, resamples, seed))
     if method == "bca":
-        tails = _bca(table, statistic, drawn[np.isfinite(drawn)], tails)
-    return _quantiles(drawn, tails)
+        tails = _bca(units, statistic, resampled[np.isfinite(resampled)], tails)
+    return _quantiles(resampled, tails)
 
 
-def percentiles(drawn: np.ndarray, level: float = 0.95) -> tuple[float, float]:
-    """The ends of the middle `level` of resampled numbers, without those that are not finite.
+def percentiles(resampled: np.ndarray, level: float = 0.95) -> tuple[float, float]:
+    """The bounds of the middle `level` of resampled numbers, ignoring those that are not finite.
 
     Example:
         >>> percentiles(np.arange(101.0), 0.5)
         (25.0, 75.0)
     """
-    return _quantiles(drawn, _tails(level))
+    return _quantiles(resampled, _tails(level))
 
 
 def resampled_sums(table: ArrayLike, resamples: int, seed: int | Sequence[int]) -> np.ndarray:
-    """Column sums over units drawn with replacement, shape `(resamples, columns)`.
+    """Column sums over units drawn with replacement.
+
+    Args:
+        table (`ArrayLike`):
+            What each unit adds to the sums, shape `(units, columns)`.
+        resamples (`int`):
+            How many times to draw.
+        seed (`int` or `Sequence[int]`):
+            Seed of the draws.
+
+    Returns:
+        `np.ndarray`: Shape `(resamples, columns)`.
 
     Example:
         >>> resampled_sums([[1.0, 2.0], [1.0, 2.0]], resamples=2, seed=0).tolist()
@@ -190,15 +277,17 @@ def resampled_sums(table: ArrayLike, resamples: int, seed: int | Sequence[int]) 
     """
     if resamples < 1:
         raise ValueError(f"`resamples` counts draws, so it is at least 1, not {resamples}.")
-    table, rng = np.asarray(table, dtype=float), np.random.default_rng(seed)
-    rows, counts = np.unique(table, axis=0, return_counts=True)
-    few = len(rows) * _DEARER < len(table)
-    sums = np.empty((resamples, table.shape[1]))
-    step = max(1, _CELLS // (len(rows) if few else len(table)))
+    units, rng = np.asarray(table, dtype=float), np.random.default_rng(seed)
+    rows, counts = np.unique(units, axis=0, return_counts=True)
+    few = len(rows) * _MULTINOMIAL_COST < len(units)
+    sums = np.empty((resamples, units.shape[1]))
+    step = max(1, _CELLS // (len(rows) if few else len(units)))
     for start in range(0, resamples, step):
         block = sums[start : start + step]
         block[:] = (
-            _by_row(rows, counts, len(block), rng) if few else _by_unit(table, len(block), rng)
+            _draw_rows(rows, counts, len(block), rng)
+            if few
+            else _draw_units(units, len(block), rng)
         )
     return sums
 
@@ -225,7 +314,18 @@ def mean_of_ratios(sums: np.ndarray) -> np.ndarray:
 
 
 def class_sums(values: np.ndarray, labels: np.ndarray, unit: np.ndarray) -> np.ndarray:
-    """Sum and number of the values of class 1, then of class 0, for each unit.
+    """Sum and number of the values of class 1, then of class 0, per unit.
+
+    Args:
+        values (`np.ndarray`):
+            One number per response.
+        labels (`np.ndarray`):
+            Whether each response is of class 1.
+        unit (`np.ndarray`):
+            Index of the unit of each response.
+
+    Returns:
+        `np.ndarray`: Shape `(units, 4)`.
 
     Example:
         >>> class_sums(np.ones(3), np.array([True, False, False]), np.array([0, 0, 1])).tolist()
@@ -235,50 +335,51 @@ def class_sums(values: np.ndarray, labels: np.ndarray, unit: np.ndarray) -> np.n
     return np.column_stack([np.bincount(unit, column) for column in columns])
 
 
-def _by_row(
+def _draw_rows(
     rows: np.ndarray, counts: np.ndarray, resamples: int, rng: np.random.Generator
 ) -> np.ndarray:
-    drawn = rng.multinomial(counts.sum(), counts / counts.sum(), size=resamples)
-    return drawn @ rows
+    draws = rng.multinomial(counts.sum(), counts / counts.sum(), size=resamples)
+    return draws @ rows
 
 
-def _by_unit(table: np.ndarray, resamples: int, rng: np.random.Generator) -> np.ndarray:
+def _draw_units(table: np.ndarray, resamples: int, rng: np.random.Generator) -> np.ndarray:
     units = len(table)
     draws = rng.integers(units, size=(resamples, units))
-    draws += units * np.arange(resamples)[:, None]  # so that one count serves all resamples
+    draws += units * np.arange(resamples)[:, None]  # one bincount for all resamples
     counts = np.bincount(draws.ravel(), minlength=resamples * units)
     return counts.reshape(resamples, units) @ table
 
 
 def _bca(
-    table: np.ndarray, statistic: Statistic, drawn: np.ndarray, tails: np.ndarray
+    table: np.ndarray, statistic: Statistic, resampled: np.ndarray, tails: np.ndarray
 ) -> np.ndarray:
-    """The tails, moved by the bias of the resamples and the skew of leaving one unit out."""
-    if not len(drawn):
+    """The tails, shifted by the bias of the resamples and the skew of the jackknife."""
+    if not len(resampled):
         return tails
     rows, counts = np.unique(table, axis=0, return_counts=True)
     total = counts @ rows
-    value, left = statistic(total), statistic(total - rows)
-    known = np.isfinite(left)
-    left, counts = left[known], counts[known]
-    gaps = np.average(left, weights=counts) - left
+    value, jackknife = statistic(total), statistic(total - rows)
+    finite = np.isfinite(jackknife)
+    jackknife, counts = jackknife[finite], counts[finite]
+    gaps = np.average(jackknife, weights=counts) - jackknife
     spread = counts @ gaps**2
     skew = counts @ gaps**3 / (6 * spread**1.5) if spread > 0 else 0.0
-    below = ((drawn < value).mean() + (drawn <= value).mean()) / 2  # ties count half
-    bias = norm.ppf(np.clip(below, 0.5 / len(drawn), 1 - 0.5 / len(drawn)))
-    moved = bias + norm.ppf(tails)
-    return norm.cdf(bias + moved / (1 - skew * moved))
+    below = ((resampled < value).mean() + (resampled <= value).mean()) / 2  # ties count half
+    n = len(resampled)
+    bias = norm.ppf(np.clip(below, 0.5 / n, 1 - 0.5 / n))
+    shifted = bias + norm.ppf(tails)
+    return norm.cdf(bias + shifted / (1 - skew * shifted))
 
 
-def _quantiles(drawn: np.ndarray, tails: np.ndarray) -> tuple[float, float]:
-    drawn = drawn[np.isfinite(drawn)]
-    if not len(drawn):
+def _quantiles(resampled: np.ndarray, tails: np.ndarray) -> tuple[float, float]:
+    finite = resampled[np.isfinite(resampled)]
+    if not len(finite):
         return float("nan"), float("nan")
-    low, high = np.quantile(drawn, tails)
+    low, high = np.quantile(finite, tails)
     return float(low), float(high)
 
 
-def _method(method: str, values: np.ndarray, sizes: np.ndarray, equal: bool = True) -> str:
+def _resolve_method(method: str, values: np.ndarray, sizes: np.ndarray, equal: bool = True) -> str:
     if method not in METHODS:
         raise ValueError(f"Unknown method {method!r}. Choose one of {', '.join(METHODS)}.")
     binary = bool(np.isin(values, (0, 1)).all())
@@ -286,7 +387,7 @@ def _method(method: str, values: np.ndarray, sizes: np.ndarray, equal: bool = Tr
     if method == "wilson" and not trials:
         raise ValueError(
             "Wilson's interval needs values 0 and 1, one in each group, and classes of equal size. "
-            'Pass method="bootstrap", or "auto" to have it where it holds.'
+            'Pass method="bootstrap", or "auto" to use it only where it is valid.'
         )
     if method == "auto":
         return "wilson" if trials or (binary and np.ptp(values) == 0) else "bootstrap"

@@ -1,20 +1,39 @@
-"""Length control: how much of a judge's success is counting words?
+"""Length control: how much of an evaluator's accuracy is explained by response length.
 
-A judge may rest on length alone (Kannan and Vinyals, 2016, fig. 1).
+An evaluator may rely on length alone (Kannan and Vinyals, 2016, fig. 1).
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dialeval.metrics.adversuc import auroc
-from dialeval.metrics.checks import scores_and_labels, truths
+from dialeval.metrics.checks import scores_and_labels, zeros_and_ones
+
+
+class Stratum(TypedDict):
+    """Accuracy among responses of similar length."""
+
+    shortest: float
+    longest: float
+    accuracy: float
+    n_human: int
+    n_machine: int
+
+
+class StratifiedResult(TypedDict):
+    """What `stratified_accuracy` returns."""
+
+    accuracy: float | None
+    n: int
+    used: float
+    strata: list[Stratum]
 
 
 def length_auroc(lengths: ArrayLike, labels: ArrayLike) -> float:
-    """The chance that a human response is longer than a machine's, ties counting half.
+    """The probability that a human response is longer than a machine's, ties counting half.
 
     Example:
         >>> length_auroc([5, 7, 3, 5], [1, 1, 0, 0])  # .5 + 1 + 1 + 1 of 4
@@ -24,43 +43,48 @@ def length_auroc(lengths: ArrayLike, labels: ArrayLike) -> float:
 
 
 def stratified_accuracy(
-    right: ArrayLike, labels: ArrayLike, lengths: ArrayLike, bins: int | Sequence[float] = 10
-) -> dict[str, Any]:
-    """Accuracy among responses of like length, each stratum weighing as its smaller class.
+    correct: ArrayLike, labels: ArrayLike, lengths: ArrayLike, bins: int | Sequence[float] = 10
+) -> StratifiedResult:
+    """Accuracy among responses of similar length, strata weighted by their smaller class.
 
-    Within a stratum it is the mean of both classes' accuracies, so that a judge that goes by the
-    length alone gets one half, as far as lengths within a stratum are alike.
+    Within a stratum it is the mean of both classes' accuracies, so that an evaluator that uses
+    only the length gets one half, as far as the lengths within a stratum are equal.
 
     Args:
-        right (`ArrayLike`):
-            Whether the judge was right about each response.
+        correct (`ArrayLike`):
+            Whether the evaluator was correct about each response.
+        labels (`ArrayLike`):
+            1 if a human wrote the response, 0 if a machine did.
+        lengths (`ArrayLike`):
+            Length of each response.
         bins (`int` or `Sequence[float]`, *optional*, defaults to 10):
-            How many strata of about equal numbers, or the lengths at which a new one begins.
+            How many strata of about equal size, or the lengths at which a new one begins.
 
     Returns:
-        `dict[str, Any]`: `accuracy` (`None` when no stratum has both classes); `n`, twice the
+        `StratifiedResult`: `accuracy` (`None` if no stratum has both classes); `n`, twice the
         smaller classes together; `used`, that as a share of all responses; `strata`, those with
         both classes, each with `shortest`, `longest`, `accuracy`, `n_human`, `n_machine`.
 
     Example:
-        >>> found = stratified_accuracy([1, 1, 1, 0, 1], [1, 0, 1, 0, 0], [2, 2, 9, 9, 30], [5, 20])
-        >>> found["accuracy"], found["n"]  # 1 and .5; length 30 is the machine's alone
+        >>> lengths = [2, 2, 9, 9, 30]
+        >>> result = stratified_accuracy([1, 1, 1, 0, 1], [1, 0, 1, 0, 0], lengths, [5, 20])
+        >>> result["accuracy"], result["n"]  # 1 and .5; only a machine has length 30
         (0.75, 4)
     """
-    lengths, human = scores_and_labels(lengths, labels, "lengths")
-    right = truths(right, "marks in `right`", len(lengths))
-    stratum = np.digitize(lengths, _edges(lengths, bins))
+    sizes, human = scores_and_labels(lengths, labels, "lengths")
+    is_correct = zeros_and_ones(correct, "marks in `correct`", len(sizes))
+    stratum_index = np.digitize(sizes, _edges(sizes, bins))
     strata = [
-        _stratum(right[rows], human[rows], lengths[rows])
-        for rows in (stratum == number for number in np.unique(stratum))
+        _stratum(is_correct[rows], human[rows], sizes[rows])
+        for rows in (stratum_index == index for index in np.unique(stratum_index))
         if 0 < human[rows].sum() < rows.sum()
     ]
-    weights = [min(each["n_human"], each["n_machine"]) for each in strata]
-    values = [each["accuracy"] for each in strata]
+    weights = [min(stratum["n_human"], stratum["n_machine"]) for stratum in strata]
+    values = [stratum["accuracy"] for stratum in strata]
     return {
         "accuracy": float(np.average(values, weights=weights)) if strata else None,
         "n": 2 * sum(weights),
-        "used": 2 * sum(weights) / len(lengths),
+        "used": 2 * sum(weights) / len(sizes),
         "strata": strata,
     }
 
@@ -70,45 +94,59 @@ def match_histogram(
 ) -> np.ndarray:
     """Which rows to keep so that both classes have the same histogram of lengths.
 
-    In each bin of `width` the larger class gives up random rows. Apply it to training and test.
+    In each bin of `width` random rows of the larger class are dropped. Apply it to training and
+    test data.
+
+    Args:
+        lengths (`ArrayLike`):
+            Length of each response.
+        labels (`ArrayLike`):
+            1 if a human wrote the response, 0 if a machine did.
+        width (`float`, *optional*, defaults to 1):
+            Width of a bin of lengths.
+        seed (`int`, *optional*, defaults to 0):
+            Seed of the choice of rows.
+
+    Returns:
+        `np.ndarray`: `True` for rows to keep.
 
     Example:
         >>> match_histogram([3, 3, 8, 3, 8, 9], [1, 1, 1, 0, 0, 0], width=5, seed=0).sum()
         np.int64(4)
     """
-    lengths, human = scores_and_labels(lengths, labels, "lengths")
+    sizes, human = scores_and_labels(lengths, labels, "lengths")
     if not width > 0:
         raise ValueError(f"`width` is the width of a bin of lengths, above 0, not {width:g}.")
-    _, place = np.unique(np.floor(lengths / width), return_inverse=True)
-    counts = [np.bincount(place[kind], minlength=place.max() + 1) for kind in (human, ~human)]
+    _, bins = np.unique(np.floor(sizes / width), return_inverse=True)
+    classes = (human, ~human)
+    counts = [np.bincount(bins[is_class], minlength=bins.max() + 1) for is_class in classes]
     quota = np.minimum(*counts)
-    keep = np.zeros(len(lengths), dtype=bool)
+    keep = np.zeros(len(sizes), dtype=bool)
     rng = np.random.default_rng(seed)
-    for kind in (human, ~human):
-        rows = rng.permutation(np.flatnonzero(kind))
-        rows = rows[np.argsort(place[rows], kind="stable")]  # by bin, in random order within one
-        sizes = np.bincount(place[rows], minlength=len(quota))
-        rank = np.arange(len(rows)) - (np.cumsum(sizes) - sizes)[place[rows]]
-        keep[rows[rank < quota[place[rows]]]] = True
+    for is_class, count in zip(classes, counts, strict=True):
+        rows = rng.permutation(np.flatnonzero(is_class))
+        rows = rows[np.argsort(bins[rows], kind="stable")]  # by bin, in random order within one
+        rank = np.arange(len(rows)) - (np.cumsum(count) - count)[bins[rows]]
+        keep[rows[rank < quota[bins[rows]]]] = True
     return keep
 
 
 def _edges(lengths: np.ndarray, bins: int | Sequence[float]) -> np.ndarray:
-    if np.ndim(bins) == 0:
-        if bins < 1:
-            raise ValueError(f"`bins` counts strata, so it is at least 1, not {bins}.")
-        return np.unique(np.quantile(lengths, np.linspace(0, 1, int(bins) + 1)[1:-1]))
     edges = np.asarray(bins, dtype=float)
+    if edges.ndim == 0:
+        if edges < 1:
+            raise ValueError(f"`bins` counts strata, so it is at least 1, not {bins}.")
+        return np.unique(np.quantile(lengths, np.linspace(0, 1, int(edges) + 1)[1:-1]))
     if edges.ndim != 1 or (np.diff(edges) <= 0).any():
         raise ValueError("`bins` are lengths at which a stratum begins. Pass them in rising order.")
     return edges
 
 
-def _stratum(right: np.ndarray, human: np.ndarray, lengths: np.ndarray) -> dict[str, float | int]:
+def _stratum(correct: np.ndarray, human: np.ndarray, lengths: np.ndarray) -> Stratum:
     return {
         "shortest": float(lengths.min()),
         "longest": float(lengths.max()),
-        "accuracy": float((right[human].mean() + right[~human].mean()) / 2),
+        "accuracy": float((correct[human].mean() + correct[~human].mean()) / 2),
         "n_human": int(human.sum()),
         "n_machine": int((~human).sum()),
     }

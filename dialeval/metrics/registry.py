@@ -13,16 +13,26 @@ def available() -> list[str]:
 
 def script(name: str) -> Path:
     """Path of a metric's module script."""
-    found = scripts()
-    if name not in found:
-        choices = ", ".join(found) or "none: this version has no metric folder yet"
+    paths = scripts()
+    if name not in paths:
+        choices = ", ".join(paths) or "none: this version has no metric folder yet"
         raise ValueError(f"Unknown metric {name!r}. Choose one of {choices}.")
-    return found[name]
+    return paths[name]
 
 
 def load(name: str, *args: Any, **kwargs: Any) -> Any:
-    """This installation's metric as an `evaluate` module, without asking the Hub."""
+    """Load this installation's metric as an `evaluate` module, without a request to the Hub.
+
+    Args:
+        name (`str`):
+            Name of the metric, such as `adversuc` or `dialeval/adversuc`.
+        args, kwargs:
+            What `evaluate.load` takes.
+
+    Returns:
+        `evaluate.EvaluationModule`: The loaded module.
+    """
     path = script(name.removeprefix("dialeval/"))
-    import evaluate  # takes seconds, so only when a metric is really wanted
+    import evaluate  # takes seconds, so only when a metric is loaded
 
     return evaluate.load(str(path), *args, **kwargs)

@@ -1,19 +1,44 @@
-"""Does a judge notice a changed context, and only where it should?
+"""Does an evaluator react to a changed context, and only where it should?
 
 (Niu and Bansal, 2018: over-sensitivity and over-stability)
 """
 
-from collections.abc import Hashable, Sequence
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dialeval.metrics.adversuc import taken_for
-from dialeval.metrics.checks import numbers, truths, units_of
-from dialeval.metrics.intervals import interval
+from dialeval.metrics.adversuc import predicted_human
+from dialeval.metrics.checks import Ids, numbers, units_of, zeros_and_ones
+from dialeval.metrics.intervals import IntervalSettings, interval
 
-_ENDS = ("", "_low", "_high")
+_MISSING = (None, None, None)
+
+
+class ChangeResult(TypedDict):
+    """Changes of one set of rows; `None` without rows."""
+
+    n: int
+    decisions_changed: float | None
+    decisions_changed_low: float | None
+    decisions_changed_high: float | None
+    score_change: float | None
+    score_change_low: float | None
+    score_change_high: float | None
+
+
+class RobustnessResult(TypedDict):
+    """What `robustness` returns; `None` without rows of that kind."""
+
+    over_stability: float | None
+    over_stability_low: float | None
+    over_stability_high: float | None
+    over_sensitivity: float | None
+    over_sensitivity_low: float | None
+    over_sensitivity_high: float | None
+    all: ChangeResult
+    should_change: ChangeResult
+    should_not_change: ChangeResult
 
 
 def robustness(
@@ -23,71 +48,96 @@ def robustness(
     *,
     threshold: float = 0.5,
     higher_is_human: bool = True,
-    groups: Sequence[Hashable] | None = None,
+    groups: Ids | None = None,
     method: str = "auto",
     level: float = 0.95,
     resamples: int = 10_000,
     seed: int = 0,
-) -> dict[str, Any]:
-    """What changing the context does to decisions and scores, the response staying the same.
+) -> RobustnessResult:
+    """How changing the context changes decisions and scores of the same responses.
 
     Args:
         normal, perturbed (`ArrayLike`):
             Scores of the same responses in their context and in the perturbed one, aligned.
         should_change (`ArrayLike` or `bool`):
-            Whether the perturbation ought to change the decision: one for all, or one each.
+            Whether the perturbation should change the decision: one for all rows, or one per row.
+        threshold (`float`, *optional*, defaults to 0.5):
+            Score from which a response is predicted human, the threshold included.
+        higher_is_human (`bool`, *optional*, defaults to `True`):
+            Whether scores from the threshold up are predicted human, or those from it down.
         groups (`Sequence`, *optional*):
             Dialogue ids, the units of the intervals.
         method (`str`, *optional*, defaults to `"auto"`):
-            Of the shares' intervals, as in `interval`; that of score changes is by percentiles,
-            unless it is `"bca"`.
+            Method of the intervals of shares, as in `interval`; those of score changes use
+            percentiles, unless it is `"bca"`.
+        level (`float`, *optional*, defaults to 0.95):
+            Confidence level of the intervals.
+        resamples (`int`, *optional*, defaults to 10000):
+            Bootstrap draws.
+        seed (`int`, *optional*, defaults to 0):
+            Seed of the bootstrap.
 
     Returns:
-        `dict[str, Any]`: `over_stability`, the share of should-change rows whose decision stayed,
+        `RobustnessResult`: `over_stability`, the share of should-change rows whose decision stayed,
         and `over_sensitivity`, the share of should-not-change rows whose decision changed, each
         with `_low` and `_high`; then under `all`, `should_change` and `should_not_change`: `n`,
         `decisions_changed` and `score_change` (perturbed minus normal, the mean), each with
-        `_low` and `_high`. What has no rows is `None`.
+        `_low` and `_high`. They are `None` without rows of that kind.
 
     Example:
-        >>> found = robustness([0.9, 0.8, 0.7, 0.9], [0.2, 0.8, 0.7, 0.4], [1, 1, 0, 0])
-        >>> found["over_stability"], found["over_sensitivity"]
+        >>> result = robustness([0.9, 0.8, 0.7, 0.9], [0.2, 0.8, 0.7, 0.4], [1, 1, 0, 0])
+        >>> result["over_stability"], result["over_sensitivity"]
         (0.5, 0.5)
     """
-    normal = numbers(normal, "scores in the normal context")
-    perturbed = numbers(perturbed, "scores in the perturbed context", len(normal))
-    wanted = np.full(len(normal), should_change) if np.ndim(should_change) == 0 else should_change
-    wanted = truths(wanted, "marks in `should_change`", len(normal))
-    before, after = (taken_for(each, threshold, higher_is_human) for each in (normal, perturbed))
-    changed, moved = before != after, perturbed - normal
-    units = units_of(len(normal), groups)
-    settings = {"method": method, "level": level, "resamples": resamples, "seed": seed}
-    parts = {"all": wanted | True, "should_change": wanted, "should_not_change": ~wanted}
+    before = numbers(normal, "scores in the normal context")
+    after = numbers(perturbed, "scores in the perturbed context", len(before))
+    marks = np.full(len(before), should_change) if np.ndim(should_change) == 0 else should_change
+    expected = zeros_and_ones(marks, "marks in `should_change`", len(before))
+    decisions = (predicted_human(scores, threshold, higher_is_human) for scores in (before, after))
+    changed, score_change = np.not_equal(*decisions), after - before
+    units = units_of(len(before), groups)
+    settings: IntervalSettings = {
+        "method": method, "level": level, "resamples": resamples, "seed": seed
+    }  # fmt: skip
+    stability = _mean_and_interval(~changed[expected], units[expected], settings)
+    sensitivity = _mean_and_interval(changed[~expected], units[~expected], settings)
+
+    def part(rows: np.ndarray) -> ChangeResult:
+        return _changes(changed[rows], score_change[rows], units[rows], settings)
+
     return {
-        **_share("over_stability", ~changed[wanted], units[wanted], settings),
-        **_share("over_sensitivity", changed[~wanted], units[~wanted], settings),
-        **{
-            name: _part(changed[rows], moved[rows], units[rows], settings)
-            for name, rows in parts.items()
-        },
+        "over_stability": stability[0],
+        "over_stability_low": stability[1],
+        "over_stability_high": stability[2],
+        "over_sensitivity": sensitivity[0],
+        "over_sensitivity_low": sensitivity[1],
+        "over_sensitivity_high": sensitivity[2],
+        "all": part(np.ones(len(before), dtype=bool)),
+        "should_change": part(expected),
+        "should_not_change": part(~expected),
     }
 
 
-def _part(
-    changed: np.ndarray, moved: np.ndarray, units: np.ndarray, settings: dict[str, Any]
-) -> dict[str, Any]:
-    plain = settings | {"method": "bca" if settings["method"] == "bca" else "bootstrap"}
+def _changes(
+    changed: np.ndarray, score_change: np.ndarray, units: np.ndarray, settings: IntervalSettings
+) -> ChangeResult:
+    method = "bca" if settings["method"] == "bca" else "bootstrap"  # scores are not 0 or 1
+    decisions = _mean_and_interval(changed, units, settings)
+    scores = _mean_and_interval(score_change, units, {**settings, "method": method})
     return {
         "n": len(changed),
-        **_share("decisions_changed", changed, units, settings),
-        **_share("score_change", moved, units, plain),
+        "decisions_changed": decisions[0],
+        "decisions_changed_low": decisions[1],
+        "decisions_changed_high": decisions[2],
+        "score_change": scores[0],
+        "score_change_low": scores[1],
+        "score_change_high": scores[2],
     }
 
 
-def _share(
-    name: str, values: np.ndarray, units: np.ndarray, settings: dict[str, Any]
-) -> dict[str, float | None]:
+def _mean_and_interval(
+    values: np.ndarray, units: np.ndarray, settings: IntervalSettings
+) -> tuple[float, float, float] | tuple[None, None, None]:
     if not len(values):
-        return {name + end: None for end in _ENDS}
-    found = float(np.mean(values)), *interval(values, units, **settings)
-    return {name + end: each for end, each in zip(_ENDS, found, strict=True)}
+        return _MISSING
+    return float(np.mean(values)), *interval(values, units, **settings)

@@ -1,4 +1,6 @@
-"""Tests and intervals that take the dialogue as the unit: exchange tests, bootstrap, Holm."""
+"""Significance tests with the dialogue as the unit: permutation tests, bootstrap, Holm."""
+
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -6,10 +8,10 @@ from scipy.stats import binom, hypergeom, norm, permutation_test
 
 from dialeval.metrics.intervals import resampled_sums
 
-_EXACT_TOTAL = 10_000  # beyond this sum the convolution is slow, and the normal limit good
+_EXACT_TOTAL = 10_000  # above this sum the convolution is slow and the normal limit accurate
 _PAIRED_LIMIT = 2_000
 _UNPAIRED_LIMIT = 5_000
-_BATCH = 500  # random permutations held in memory at once
+_BATCH = 500  # random permutations in memory at once
 
 
 def holm(p_values: ArrayLike) -> np.ndarray:
@@ -19,74 +21,97 @@ def holm(p_values: ArrayLike) -> np.ndarray:
         >>> holm([0.01, 0.04, 0.03]).tolist()
         [0.03, 0.06, 0.06]
     """
-    p_values = np.asarray(p_values, dtype=float)
-    order = np.argsort(p_values, kind="stable")
-    factors = np.arange(len(p_values), 0, -1)
-    adjusted = np.empty_like(p_values)
-    adjusted[order] = np.minimum(np.maximum.accumulate(p_values[order] * factors), 1.0)
+    raw = np.asarray(p_values, dtype=float)
+    order = np.argsort(raw, kind="stable")
+    factors = np.arange(len(raw), 0, -1)
+    adjusted = np.empty_like(raw)
+    adjusted[order] = np.minimum(np.maximum.accumulate(raw[order] * factors), 1.0)
     return adjusted
 
 
 def sign_flip_test(differences: ArrayLike, seed: int, resamples: int = 9_999) -> float:
-    """One-sided p-value that paired differences exceed 0, were each sign a fair coin's.
+    """One-sided p-value that paired differences exceed 0, under random signs.
 
-    Whole numbers are tested exactly, through the distribution of their sum; others by
-    `resamples` random sign flips, or by the normal limit when there are more than 2,000.
+    Integers are tested exactly, through the distribution of their sum; other numbers by
+    `resamples` random sign flips, or by the normal limit if there are more than 2,000.
 
     Args:
         differences (`ArrayLike`):
             One number per independent unit, such as a dialogue.
         seed (`int`):
-            Of the random sign flips.
+            Seed of the random sign flips.
+        resamples (`int`, *optional*, defaults to 9999):
+            How many random sign flips.
+
+    Returns:
+        `float`: The p-value.
 
     Example:
-        >>> sign_flip_test([1, 1, 1, 1], seed=0)  # one of the 16 ways to set the signs
+        >>> sign_flip_test([1, 1, 1, 1], seed=0)  # one of 16 combinations of signs
         0.0625
     """
-    differences = np.asarray(differences, dtype=float)
-    differences = differences[differences != 0]  # a zero has no sign, so it never moves the sum
-    if not len(differences):
+    values = np.asarray(differences, dtype=float)
+    values = values[values != 0]  # a zero has no sign, so it never changes the sum
+    if not len(values):
         return 1.0
-    whole = not np.any(differences % 1)
-    if whole and np.abs(differences).sum() <= _EXACT_TOTAL:
-        return _exact_sign_flips(differences.astype(np.int64))
-    if whole or len(differences) > _PAIRED_LIMIT:
-        return float(norm.sf(differences.sum() / np.sqrt(np.square(differences).sum())))
-    return _permutations((differences,), np.sum, "samples", seed, resamples)
+    are_integers = not np.any(values % 1)
+    if are_integers and np.abs(values).sum() <= _EXACT_TOTAL:
+        return _exact_sign_flips(values.astype(np.int64))
+    if are_integers or len(values) > _PAIRED_LIMIT:
+        return float(norm.sf(values.sum() / np.sqrt(np.square(values).sum())))
+    return _permutations((values,), np.sum, "samples", seed, resamples)
 
 
 def exchange_test(first: ArrayLike, second: ArrayLike, seed: int, resamples: int = 9_999) -> float:
-    """One-sided p-value that the first sample's mean exceeds the second's, were labels exchanged.
+    """One-sided p-value that the first sample's mean exceeds the second's, under permuted labels.
 
     Zeros and ones are tested exactly (the hypergeometric distribution); other numbers by
-    `resamples` random exchanges, or by the normal limit when there are more than 5,000.
+    `resamples` random permutations, or by the normal limit if there are more than 5,000.
+
+    Args:
+        first, second (`ArrayLike`):
+            The two samples, one number per independent unit.
+        seed (`int`):
+            Seed of the random permutations.
+        resamples (`int`, *optional*, defaults to 9999):
+            How many random permutations.
+
+    Returns:
+        `float`: The p-value.
 
     Example:
-        >>> round(exchange_test([1, 1, 1], [0, 0, 0], seed=0), 3)  # one of 20 ways to deal
+        >>> round(exchange_test([1, 1, 1], [0, 0, 0], seed=0), 3)  # one of 20 permutations
         0.05
     """
-    first, second = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
-    pool = np.concatenate([first, second])
+    samples = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+    sizes, pool = [len(sample) for sample in samples], np.concatenate(samples)
     if np.ptp(pool) == 0:
         return 1.0
     if np.isin(pool, (0.0, 1.0)).all():
-        return float(hypergeom.sf(first.sum() - 1, len(pool), pool.sum(), len(first)))
+        return float(hypergeom.sf(samples[0].sum() - 1, len(pool), pool.sum(), sizes[0]))
     if len(pool) > _UNPAIRED_LIMIT:
-        error = pool.std(ddof=1) * np.sqrt(1 / len(first) + 1 / len(second))
-        return float(norm.sf((first.mean() - second.mean()) / error))
-    return _permutations((first, second), _mean_difference, "independent", seed, resamples)
+        error = pool.std(ddof=1) * np.sqrt(1 / sizes[0] + 1 / sizes[1])
+        return float(norm.sf((samples[0].mean() - samples[1].mean()) / error))
+    return _permutations(samples, _mean_difference, "independent", seed, resamples)
 
 
 def bootstrap_ratios(
     parts: ArrayLike, wholes: ArrayLike, seed: int, resamples: int = 2_000
 ) -> np.ndarray:
-    """Ratios of sums over units drawn with replacement, shape `(resamples, columns)`.
+    """Ratios of sums over units drawn with replacement.
 
     Args:
         parts (`ArrayLike`):
             Numerators, shape `(units, columns)`.
         wholes (`ArrayLike`):
             Denominators, shape `(units,)`.
+        seed (`int`):
+            Seed of the draws.
+        resamples (`int`, *optional*, defaults to 2000):
+            How many times to draw.
+
+    Returns:
+        `np.ndarray`: Shape `(resamples, columns)`.
 
     Example:
         >>> bootstrap_ratios([[1.0], [2.0]], [2.0, 4.0], seed=0, resamples=2).tolist()
@@ -98,7 +123,7 @@ def bootstrap_ratios(
 
 
 def _exact_sign_flips(differences: np.ndarray) -> float:
-    """P(sum >= observed), from the distribution of the sum of those that come out positive."""
+    """P(sum >= observed), from the distribution of the sum of the positive ones."""
     distribution = np.ones(1)
     for size, count in zip(*np.unique(np.abs(differences), return_counts=True), strict=True):
         spread = np.zeros(size * count + 1)
@@ -112,7 +137,13 @@ def _mean_difference(first: np.ndarray, second: np.ndarray, axis: int) -> np.nda
     return first.mean(axis=axis) - second.mean(axis=axis)
 
 
-def _permutations(samples, statistic, kind: str, seed: int, resamples: int) -> float:
+def _permutations(
+    samples: tuple[np.ndarray, ...],
+    statistic: Callable[..., np.ndarray],
+    kind: str,
+    seed: int,
+    resamples: int,
+) -> float:
     result = permutation_test(
         samples,
         statistic,

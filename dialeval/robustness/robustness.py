@@ -1,27 +1,30 @@
-"""Robustness: what changed contexts do to a judge's decisions about the same responses."""
+"""Robustness: how changed contexts affect an evaluator's decisions about the same responses."""
+
+from collections.abc import Sequence
+from typing import Any
 
 import datasets
 import evaluate
 
-from dialeval.metrics.modules import select_features, check_batch, accepted_keywords
+from dialeval.metrics.modules import accepted_keywords, check_batch, select_features
 from dialeval.metrics.robustness import robustness
 
 _DESCRIPTION = """
-What a judge does when the context changes and the response does not. Over-sensitivity is the share
-of decisions that changed although the context still means the same, over-stability the share that
-stayed although it means something else now. 0 is best for both.
+How an evaluator reacts when the context changes and the response does not. Over-sensitivity is the
+share of decisions that changed although the context still means the same, over-stability the share
+that stayed although it means something else. 0 is best for both.
 """
 
 _INPUTS = """
 Args:
     predictions (`list[float]`): Scores of the responses in the perturbed contexts.
-    references (`list[float]`): Scores of the same responses in their own contexts.
-    should_change (`bool` or `list[bool]`): Whether the perturbation ought to change the decision:
-        one for all rows, or one each.
-    threshold (`float`): Score from which a response is taken for human. Defaults to 0.5.
-    higher_is_human (`bool`): Whether greater scores speak for a human. Defaults to `True`.
+    references (`list[float]`): Scores of the same responses in the original contexts.
+    should_change (`bool` or `list[bool]`): Whether the perturbation should change the decision:
+        one for all rows, or one per row.
+    threshold (`float`): Score from which a response is predicted human. Defaults to 0.5.
+    higher_is_human (`bool`): Whether higher scores mean human. Defaults to `True`.
     groups (`list`): Dialogue of each response. The intervals draw whole dialogues.
-    seed (`int`): Of the bootstrap. Defaults to 0.
+    seed (`int`): Seed of the bootstrap. Defaults to 0.
 
 Returns:
     over_sensitivity, over_stability (`float` or `None`): In [0, 1], with their intervals; `None`
@@ -51,7 +54,7 @@ _CITATION = """
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _INPUTS)
 class Robustness(evaluate.Metric):
-    """Over-sensitivity and over-stability of a judge (after Niu and Bansal, 2018)."""
+    """Over-sensitivity and over-stability of an evaluator (after Niu and Bansal, 2018)."""
 
     example = {  # noqa: RUF012
         "predictions": [0.2, 0.8, 0.7, 0.4, 0.3, 0.6],
@@ -60,7 +63,7 @@ class Robustness(evaluate.Metric):
         "threshold": 0.5,
     }
 
-    def _info(self):
+    def _info(self) -> evaluate.MetricInfo:
         number = datasets.Value("float64")
         columns = {"predictions": number, "references": number}
         return evaluate.MetricInfo(
@@ -71,13 +74,20 @@ class Robustness(evaluate.Metric):
             reference_urls=["https://aclanthology.org/K18-1047"],
         )
 
-    def _infer_feature_from_batch(self, batch):
+    def _infer_feature_from_batch(self, batch: dict[str, Any]) -> Any:
         return super()._infer_feature_from_batch(check_batch(batch))
 
-    def _compute(self, predictions, references, should_change=None, **keywords):
+    def _compute(
+        self,
+        predictions: Sequence[float],
+        references: Sequence[float],
+        should_change: Sequence[bool] | bool | None = None,
+        **keywords: Any,
+    ) -> dict[str, Any]:
         if should_change is None:
             raise ValueError(
-                "Nobody says whether the perturbation ought to change the decision. "
-                "Pass should_change=True or False, or one for each row."
+                "Expected whether the perturbation should change the decision. "
+                "Pass should_change=True or False, or one per row."
             )
-        return robustness(references, predictions, should_change, **accepted_keywords(keywords, robustness))
+        settings = accepted_keywords(keywords, robustness)
+        return {**robustness(references, predictions, should_change, **settings)}

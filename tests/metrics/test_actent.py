@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from dialeval.metrics.actent import actent_f1, kept, parse_actent, set_overlap
+from dialeval.metrics.actent import actent_f1, counted_references, parse_actent, set_overlap
 from dialeval.metrics.actent_lexicon import (
     embedded_lexicon,
     extract,
@@ -15,13 +15,13 @@ from dialeval.metrics.actent_lexicon import (
 
 
 def test_a_released_line_has_its_activities_and_entities_by_utterance():
-    found = parse_actent(
+    parsed = parse_actent(
         "past_tenses try_activity boot_activity usb_entity ls_cmd __eou__ "
         "no_tenses none_activity no_cmd __eou__"
     )
-    assert [set(each.activities) for each in found.utterances] == [{"try", "boot"}, set()]
-    assert [set(each.entities) for each in found.utterances] == [{"usb"}, set()]
-    assert found.activities == {"try", "boot"} and found.entities == {"usb"}
+    assert [set(part.activities) for part in parsed.utterances] == [{"try", "boot"}, set()]
+    assert [set(part.entities) for part in parsed.utterances] == [{"usb"}, set()]
+    assert parsed.activities == {"try", "boot"} and parsed.entities == {"usb"}
 
 
 def test_f1_by_hand():
@@ -39,72 +39,74 @@ GOLD = [
 
 
 @pytest.mark.parametrize(
-    ("skip", "wanted"), [("none", [1, 1, 1]), ("released", [1, 0, 0]), ("no-activity", [1, 1, 0])]
+    ("skip", "expected"), [("none", [1, 1, 1]), ("released", [1, 0, 0]), ("no-activity", [1, 1, 0])]
 )
-def test_the_skip_rules_by_hand(skip, wanted):
-    assert kept(map(parse_actent, GOLD), skip).tolist() == [bool(each) for each in wanted]
+def test_the_skip_rules_by_hand(skip, expected):
+    assert counted_references(map(parse_actent, GOLD), skip).tolist() == expected
 
 
 def test_the_macro_mean_by_hand():
-    said = ["a_activity x_entity w_entity __eou__", "a_activity y_entity __eou__", "z_entity"]
-    said, gold = [[parse_actent(line) for line in lines] for lines in (said, GOLD)]
-    found = actent_f1(said, gold)
+    lines = ["a_activity x_entity w_entity __eou__", "a_activity y_entity __eou__", "z_entity"]
+    replies, gold = [[parse_actent(line) for line in side] for side in (lines, GOLD)]
+    result = actent_f1(replies, gold)
     # activities: 2·1/(1+2), 1, 0; entities: 2·1/(2+1), 1, 1
-    assert found["activity_f1"] == pytest.approx((2 / 3 + 1 + 0) / 3)
-    assert found["entity_f1"] == pytest.approx((2 / 3 + 1 + 1) / 3)
-    assert found["n"] == 3
-    released = actent_f1(said, gold, "released")
+    assert result["activity_f1"] == pytest.approx((2 / 3 + 1 + 0) / 3)
+    assert result["entity_f1"] == pytest.approx((2 / 3 + 1 + 1) / 3)
+    assert result["n"] == 3
+    released = actent_f1(replies, gold, "released")
     assert (released["activity_f1"], released["n"]) == (pytest.approx(2 / 3), 1)
     assert np.isnan(released["rows"][1:]).all() and not np.isnan(released["rows"][0]).any()
 
 
 def test_nothing_that_counts_has_no_mean():
-    found = actent_f1([parse_actent("")], [parse_actent("none_activity __eou__")], "released")
-    assert found["n"] == 0 and np.isnan(found["activity_f1"])
+    result = actent_f1([parse_actent("")], [parse_actent("none_activity __eou__")], "released")
+    assert result["n"] == 0 and np.isnan(result["activity_f1"])
 
 
 def test_what_does_not_fit_is_refused():
     with pytest.raises(ValueError, match="1 responses for 0 references"):
         actent_f1([parse_actent("a_activity")], [])
     with pytest.raises(ValueError, match="Choose one of none, released, no-activity"):
-        kept([], "all")
+        counted_references([], "all")
 
 
 @pytest.mark.shared
 def test_the_released_skip_rule_keeps_9816_of_the_18920_gold_lines(shared):
     path = shared / "ubuntu_actent" / "actent_test_responses.txt"
     gold = [parse_actent(line) for line in path.read_text("utf-8").splitlines()]
-    counts = kept(gold, "released")
-    assert (len(gold), counts.sum(), kept(gold, "no-activity").sum()) == (18_920, 9_816, 12_194)
+    counts = [counted_references(gold, skip).sum() for skip in ("released", "no-activity")]
+    assert (len(gold), *counts) == (18_920, 9_816, 12_194)
     perfect = actent_f1(gold, gold, "released")
-    assert perfect["activity_f1"] == 1  # whoever counts has an activity
+    assert perfect["activity_f1"] == 1  # every counted line has an activity
     assert perfect["entity_f1"] == pytest.approx(5_370 / 9_816)  # but not always an entity
 
 
 @pytest.mark.shared
 def test_the_released_lists_can_be_read(shared):
-    found = read_lexicon(shared / "ubuntu_actent")
-    assert len(set(found.activities.values())) == 192 and len(found.entities) == 6_022
-    said = extract("I enabled the repo in synaptic", found)
-    assert said.activities == {"activate"}
-    assert "synaptic" in said.entities
+    lexicon = read_lexicon(shared / "ubuntu_actent")
+    assert len(set(lexicon.activities.values())) == 192 and len(lexicon.entities) == 6_022
+    extracted = extract("I enabled the repo in synaptic", lexicon)
+    assert extracted.activities == {"activate"}
+    assert "synaptic" in extracted.entities
 
 
-def test_activities_and_entities_are_found_in_text():
-    found = extract("I reinstalled grub2 and rebooted , then my WiFi crashed", embedded_lexicon())
-    assert found.activities == {"install", "boot", "break"}
-    assert found.entities == {"grub", "wireless"}
+def test_activities_and_entities_are_extracted():
+    extracted = extract(
+        "I reinstalled grub2 and rebooted , then my WiFi crashed", embedded_lexicon()
+    )
+    assert extracted.activities == {"install", "boot", "break"}
+    assert extracted.entities == {"grub", "wireless"}
 
 
-def test_two_words_are_one_name_before_each_is_looked_up():
-    found = extract("put the Live CD in", embedded_lexicon())
-    assert found.entities == {"cd"}
+def test_two_words_are_looked_up_before_single_words():
+    extracted = extract("put the Live CD in", embedded_lexicon())
+    assert extracted.entities == {"cd"}
     assert extract("a hard drive", embedded_lexicon()).entities == {"disk"}  # not drive
 
 
 def test_addresses_and_paths_are_entities():
-    found = extract("see http://a.example/x and edit /etc/fstab", embedded_lexicon())
-    assert found.entities == {"<url>", "<path>"}
+    extracted = extract("see http://a.example/x and edit /etc/fstab", embedded_lexicon())
+    assert extracted.entities == {"<url>", "<path>"}
 
 
 def test_a_noun_is_no_activity():
@@ -112,7 +114,7 @@ def test_a_noun_is_no_activity():
     assert plain_tags(["run", "the", "run"]) == ["VB", "VB", "NN"]
 
 
-def test_a_tagger_decides_and_the_first_noun_stands_in_where_there_is_no_verb():
+def test_a_tagger_decides_and_the_first_noun_counts_without_a_verb():
     nouns = lambda words: ["NN"] * len(words)  # noqa: E731
     assert extract("install update", embedded_lexicon(), nouns).activities == {"install"}
     last = lambda words: ["NN"] * (len(words) - 1) + ["VB"]  # noqa: E731
@@ -120,8 +122,8 @@ def test_a_tagger_decides_and_the_first_noun_stands_in_where_there_is_no_verb():
 
 
 def test_an_utterance_ends_with_its_mark_or_line():
-    found = extract("install it __eou__ ok __eou__", embedded_lexicon())
-    assert [bool(each.activities) for each in found.utterances] == [True, False]
+    extracted = extract("install it __eou__ ok __eou__", embedded_lexicon())
+    assert [bool(part.activities) for part in extracted.utterances] == [True, False]
     assert len(extract("one\ntwo", embedded_lexicon()).utterances) == 2
     assert len(extract("", embedded_lexicon()).utterances) == 1
 
@@ -134,8 +136,8 @@ def test_lists_by_path(tmp_path):
     (tmp_path / "activities_present_form.txt").write_text("\tfry\tfries\n\tbake\tbakes\n")
     (tmp_path / "activities_past_form.txt").write_text("\tfried\n\n")
     (tmp_path / "unigram2entity_dict.json").write_text(json.dumps({"Egg": "egg"}))
-    found = extract("she fried an egg and bakes", read_lexicon(tmp_path))
-    assert found.activities == {"fry", "bake"} and found.entities == {"egg"}
+    extracted = extract("she fried an egg and bakes", read_lexicon(tmp_path))
+    assert extracted.activities == {"fry", "bake"} and extracted.entities == {"egg"}
 
 
 def test_lists_that_do_not_fit_are_refused(tmp_path):

@@ -16,8 +16,8 @@ from dialeval.metrics.calibration import (
 )
 
 
-def drawn(seed: int, n: int = 400) -> tuple[np.ndarray, np.ndarray]:
-    """Margins, and labels that agree with them but are less sure."""
+def random_margins(seed: int, n: int = 400) -> tuple[np.ndarray, np.ndarray]:
+    """Margins that are overconfident about their labels."""
     rng = np.random.default_rng(seed)
     margins = rng.normal(0, 4, size=n)
     return margins, (rng.random(n) < 1 / (1 + np.exp(-margins / 3))).astype(int)
@@ -25,7 +25,7 @@ def drawn(seed: int, n: int = 400) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_brier_agrees_with_scikit_learn(seed):
-    margins, labels = drawn(seed)
+    margins, labels = random_margins(seed)
     probabilities = 1 / (1 + np.exp(-margins))
     expected = brier_score_loss(labels, probabilities)
     assert brier_score(probabilities, labels) == pytest.approx(expected)
@@ -33,7 +33,7 @@ def test_brier_agrees_with_scikit_learn(seed):
 
 @pytest.mark.parametrize("bins", [1, 4, 15])
 def test_calibration_error_agrees_with_the_reliability_curve(bins):
-    margins, labels = drawn(0)
+    margins, labels = random_margins(0)
     probabilities = 1 / (1 + np.exp(-margins))
     share, mean = calibration_curve(labels, probabilities, n_bins=bins)
     counts = np.histogram(probabilities, bins, (0, 1))[0]
@@ -50,17 +50,17 @@ def test_calibration_error_by_hand():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_temperature_is_the_one_coefficient_of_logistic_regression(seed):
-    margins, labels = drawn(seed)
+    margins, labels = random_margins(seed)
     model = LogisticRegression(C=np.inf, fit_intercept=False, tol=1e-10)
     slope = model.fit(margins[:, None], labels).coef_[0, 0]
     assert fit_temperature(margins, labels) == pytest.approx(1 / slope, rel=1e-4)
 
 
-def test_temperature_mends_margins_that_are_too_sure():
-    margins, labels = drawn(1, 4000)
+def test_temperature_fixes_overconfident_margins():
+    margins, labels = random_margins(1, 4000)
     temperature = fit_temperature(margins, labels)
     assert temperature == pytest.approx(3, rel=0.15)
-    before, after = (1 / (1 + np.exp(-margins / each)) for each in (1, temperature))
+    before, after = (1 / (1 + np.exp(-margins / divisor)) for divisor in (1, temperature))
     assert (
         expected_calibration_error(after, labels) < expected_calibration_error(before, labels) / 3
     )
@@ -81,15 +81,15 @@ def test_no_threshold_is_better(seed, higher_is_human):
     scores = np.round(rng.normal(labels if higher_is_human else -labels, 1.5), 1)  # with ties
 
     def accuracy(threshold):
-        taken = scores >= threshold if higher_is_human else scores <= threshold
-        return balanced_accuracy_score(labels, taken)
+        predicted = scores >= threshold if higher_is_human else scores <= threshold
+        return balanced_accuracy_score(labels, predicted)
 
-    threshold, missed = threshold_for_accuracy(scores, labels, higher_is_human)
-    best = max(accuracy(each) for each in np.arange(-6, 6, 0.05))
+    threshold, false_positive_rate = threshold_for_accuracy(scores, labels, higher_is_human)
+    best = max(accuracy(candidate) for candidate in np.arange(-6, 6, 0.05))
     assert accuracy(threshold) == pytest.approx(best)
     human = scores[labels == 1]
     below = human < threshold if higher_is_human else human > threshold
-    assert missed == pytest.approx(below.mean())
+    assert false_positive_rate == pytest.approx(below.mean())
 
 
 def test_ties_go_to_the_middle():
@@ -124,7 +124,7 @@ def test_bad_input_says_what_to_do(measure):
 
 @pytest.mark.parametrize("measure", [brier_score, expected_calibration_error])
 def test_margins_are_not_probabilities(measure):
-    with pytest.raises(ValueError, match="go from -2 to 3. Pass margins through a sigmoid"):
+    with pytest.raises(ValueError, match="range from -2 to 3. Pass margins through a sigmoid"):
         measure([-2.0, 3.0], [0, 1])
 
 
@@ -141,15 +141,15 @@ def test_isotonic_is_the_smoothed_regression_of_scikit_learn():
     assert corners == sorted(corners)
     assert levels == sorted(levels)
     assert 0 < levels[0] < levels[-1] < 1
-    found = np.interp(margins, corners, levels)
+    calibrated = np.interp(margins, corners, levels)
     plain = IsotonicRegression().fit(margins, human).predict(margins)
     highest = 0.0
     for level in np.unique(plain):
         block = plain == level
         highest = max(highest, (human[block].sum() + 0.5) / (block.sum() + 1))
-        np.testing.assert_allclose(found[block], highest)
+        np.testing.assert_allclose(calibrated[block], highest)
 
 
-def test_isotonic_of_margins_that_say_nothing_is_flat():
+def test_isotonic_of_uninformative_margins_is_flat():
     _, levels = fit_isotonic([2.0, 1.0, -1.0, -2.0], [0, 0, 1, 1])
     assert levels == [0.5, 0.5]

@@ -8,26 +8,26 @@ from dialeval.metrics import distinct
 
 
 def test_by_hand():
-    found = distinct(["no no no no", "i do not know", "i do not know", "", "yes ."])
-    assert found["tokens"] == 14 / 5
-    assert found["distinct_1"] == 7 / 14  # no i do not know yes .
-    assert found["distinct_2"] == 5 / 14  # no-no, i-do, do-not, not-know, yes-.
-    assert found["most_frequent"] == 2 / 5
-    assert found["unique"] == 4 / 5
-    assert found["self_repetition"] == 1 / 5
-    assert found["n"] == 5
+    result = distinct(["no no no no", "i do not know", "i do not know", "", "yes ."])
+    assert result["tokens"] == 14 / 5
+    assert result["distinct_1"] == 7 / 14  # no i do not know yes .
+    assert result["distinct_2"] == 5 / 14  # no-no, i-do, do-not, not-know, yes-.
+    assert result["most_frequent"] == 2 / 5
+    assert result["unique"] == 4 / 5
+    assert result["self_repetition"] == 1 / 5
+    assert result["n"] == 5
 
 
 def test_grams_agree_with_a_vectoriser():
     rng = np.random.default_rng(0)
     texts = [" ".join(rng.choice(list("abcdefgh"), size=rng.integers(1, 12))) for _ in range(80)]
-    found = distinct(texts)
+    result = distinct(texts)
     tokens = sum(len(text.split()) for text in texts)
     for n in (1, 2):
         counter = CountVectorizer(ngram_range=(n, n), token_pattern=r"\S+", lowercase=False)
         kinds = counter.fit_transform(texts)
-        assert found[f"distinct_{n}"] == kinds.shape[1] / tokens
-    assert found["self_repetition"] == np.mean((kinds.toarray() > 1).any(axis=1))
+        assert result[f"distinct_{n}"] == kinds.shape[1] / tokens
+    assert result["self_repetition"] == np.mean((kinds.toarray() > 1).any(axis=1))
     words = CountVectorizer(token_pattern=r"\S+").fit_transform(texts).toarray()
     assert distinct(texts, repeat_n=1)["self_repetition"] == np.mean((words > 1).any(axis=1))
 
@@ -43,9 +43,9 @@ def test_the_tokeniser_is_a_choice():
 
 
 def test_one_response_for_everything():
-    found = distinct(["ok"] * 50)
-    assert (found["most_frequent"], found["unique"]) == (1, 1 / 50)
-    assert found["distinct_1"] == 1 / 50
+    result = distinct(["ok"] * 50)
+    assert (result["most_frequent"], result["unique"]) == (1, 1 / 50)
+    assert result["distinct_1"] == 1 / 50
     assert distinct(["", ""])["distinct_1"] == 0
 
 

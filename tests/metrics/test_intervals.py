@@ -21,37 +21,37 @@ def by_hand(values, groups, statistic, seed=1) -> np.ndarray:
     """The statistic of whole groups drawn one by one: slow, plain and independent."""
     rng, names = np.random.default_rng(seed), np.unique(groups)
     rows = [np.flatnonzero(groups == name) for name in names]
-    found = []
+    statistics = []
     for _ in range(RESAMPLES):
         drawn = np.concatenate([rows[k] for k in rng.integers(len(names), size=len(names))])
-        found.append(statistic(values[drawn], drawn))
-    return np.array(found)
+        statistics.append(statistic(values[drawn], drawn))
+    return np.array(statistics)
 
 
-def close(ours, theirs) -> None:
-    """Both ends within 4 Monte-Carlo standard errors of a quantile, for two independent draws."""
-    spread = np.std(theirs)
-    ends = np.quantile(theirs, [0.025, 0.975])
+def assert_close(bounds, resampled) -> None:
+    """Both bounds within 4 Monte-Carlo standard errors of a quantile, for two independent draws."""
+    spread = np.std(resampled)
+    expected = np.quantile(resampled, [0.025, 0.975])
     density = 0.05845 / spread  # of a normal distribution at its 2.5 % point
     error = np.sqrt(2 * 0.025 * 0.975 / RESAMPLES) / density
-    assert np.abs(np.array(ours) - ends).max() < 4 * error
+    assert np.abs(np.array(bounds) - expected).max() < 4 * error
 
 
 @pytest.mark.parametrize(("successes", "n"), [(0, 10), (10, 10), (3, 10), (481, 1000), (1, 1)])
 @pytest.mark.parametrize("level", [0.9, 0.95, 0.99])
 def test_wilson_agrees_with_scipy_and_statsmodels(successes, n, level):
-    found = wilson(successes, n, level)
-    theirs = binomtest(successes, n).proportion_ci(level, method="wilson")
-    assert found == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+    bounds = wilson(successes, n, level)
+    expected = binomtest(successes, n).proportion_ci(level, method="wilson")
+    assert bounds == pytest.approx((expected.low, expected.high), abs=1e-12)
     proportion = pytest.importorskip("statsmodels.stats.proportion")
     other = proportion.proportion_confint(successes, n, 1 - level, method="wilson")
-    assert found == pytest.approx(other, abs=1e-12)
+    assert bounds == pytest.approx(other, abs=1e-12)
 
 
 def test_wilson_refuses_impossible_counts():
-    with pytest.raises(ValueError, match="found 4 of 3"):
+    with pytest.raises(ValueError, match="got 4 of 3"):
         wilson(4, 3)
-    with pytest.raises(ValueError, match="n > 0, found 0 of 0"):
+    with pytest.raises(ValueError, match="n > 0, got 0 of 0"):
         wilson(0, 0)
 
 
@@ -60,42 +60,42 @@ def test_wilson_refuses_impossible_counts():
 def test_single_responses_agree_with_scipy(kind, method):
     rng = np.random.default_rng(0)
     values = (rng.random(300) < 0.2).astype(float) if kind[0] == "z" else rng.exponential(size=300)
-    theirs = bootstrap(
+    expected = bootstrap(
         (values,), np.mean, n_resamples=RESAMPLES, method=method, vectorized=True, batch=500, rng=1
     )
-    ours = interval(
+    bounds = interval(
         values, method="bca" if method == "BCa" else "bootstrap", resamples=RESAMPLES, seed=2
     )
-    low, high = theirs.confidence_interval
-    error = np.sqrt(2 * 0.025 * 0.975 / RESAMPLES) * theirs.standard_error / 0.05845
-    assert abs(ours[0] - low) < 4 * error
-    assert abs(ours[1] - high) < 4 * error
+    low, high = expected.confidence_interval
+    error = np.sqrt(2 * 0.025 * 0.975 / RESAMPLES) * expected.standard_error / 0.05845
+    assert abs(bounds[0] - low) < 4 * error
+    assert abs(bounds[1] - high) < 4 * error
 
 
-def test_bca_moves_the_ends_of_skewed_values_up():
+def test_bca_shifts_the_bounds_of_skewed_values_up():
     values = np.random.default_rng(3).lognormal(sigma=1.5, size=60)
-    plain, moved = (interval(values, method=each) for each in ("bootstrap", "bca"))
-    assert moved[0] > plain[0]
-    assert moved[1] > plain[1] + 0.1
+    plain, shifted = (interval(values, method=method) for method in ("bootstrap", "bca"))
+    assert shifted[0] > plain[0]
+    assert shifted[1] > plain[1] + 0.1
 
 
 @pytest.mark.parametrize("kind", ["zeros and ones", "fractions"])
 def test_dialogues_are_drawn_whole(kind):
     rng = np.random.default_rng(4)
     groups = rng.integers(40, size=200)
-    values = rng.normal(groups / 10, 1)  # responses of a dialogue hang together
+    values = rng.normal(groups / 10, 1)  # responses of a dialogue correlate
     values = (values > 2).astype(float) if kind[0] == "z" else values
-    theirs = by_hand(values, groups, lambda drawn, _: drawn.mean())
-    ours = interval(values, groups, resamples=RESAMPLES)
-    close(ours, theirs)
+    resampled = by_hand(values, groups, lambda drawn, _: drawn.mean())
+    bounds = interval(values, groups, resamples=RESAMPLES)
+    assert_close(bounds, resampled)
     alone = interval(values, resamples=RESAMPLES)
-    assert ours[1] - ours[0] > 1.5 * (alone[1] - alone[0])
+    assert bounds[1] - bounds[0] > 1.5 * (alone[1] - alone[0])
 
 
 def test_few_and_many_distinct_rows_give_the_same_distribution():
     table = np.column_stack([np.repeat([0.0, 1.0, 3.0], [70, 20, 10]), np.ones(100)])
     few = resampled_sums(table, RESAMPLES, 0)
-    nudged = table + np.linspace(0, 1e-7, 100)[:, None]  # now every row is its own
+    nudged = table + np.linspace(0, 1e-7, 100)[:, None]  # now all rows differ
     many = resampled_sums(nudged, RESAMPLES, 0)
     assert few[:, 1] == pytest.approx(np.full(RESAMPLES, 100.0))
     assert few[:, 0].mean() == pytest.approx(50, abs=4 * 9.22 / np.sqrt(RESAMPLES))
@@ -116,18 +116,18 @@ def test_ratio_weighs_units_by_their_size():
     rng = np.random.default_rng(5)
     sizes = rng.integers(1, 30, size=50)
     parts = rng.binomial(sizes, 0.3)
-    theirs = by_hand(parts, np.arange(50), lambda drawn, rows: drawn.sum() / sizes[rows].sum())
-    close(ratio_interval(parts, sizes, resamples=RESAMPLES), theirs)
+    resampled = by_hand(parts, np.arange(50), lambda drawn, rows: drawn.sum() / sizes[rows].sum())
+    assert_close(ratio_interval(parts, sizes, resamples=RESAMPLES), resampled)
 
 
-def test_units_without_responses_do_no_harm():
+def test_units_without_responses_are_allowed():
     low, high = ratio_interval([1, 0, 0], [2, 2, 0], resamples=500)
     assert (low, high) == (0.0, 0.5)
     assert np.isnan(ratio_interval([0, 0], [0, 0], resamples=50, method="bca")).all()
 
 
 @pytest.mark.parametrize("classes", [(60, 60), (150, 30)])
-def test_both_classes_weigh_the_same(classes):
+def test_both_classes_have_the_same_weight(classes):
     rng = np.random.default_rng(6)
     labels = np.repeat([True, False], classes)
     groups = rng.integers(45, size=len(labels))
@@ -136,8 +136,8 @@ def test_both_classes_weigh_the_same(classes):
     def balanced(drawn, rows):
         return (drawn[labels[rows]].mean() + drawn[~labels[rows]].mean()) / 2
 
-    theirs = by_hand(values, groups, balanced)
-    close(balanced_interval(values, labels, groups, resamples=RESAMPLES), theirs)
+    resampled = by_hand(values, groups, balanced)
+    assert_close(balanced_interval(values, labels, groups, resamples=RESAMPLES), resampled)
 
 
 def test_auto_is_wilson_for_independent_trials():
@@ -150,21 +150,21 @@ def test_auto_is_wilson_for_independent_trials():
     assert interval(fractions, method="auto") == interval(fractions)
 
 
-def test_auto_at_the_end_counts_dialogues():
+def test_auto_counts_dialogues_if_all_values_are_equal():
     assert interval([1, 1, 1, 1], "aabb", method="auto") == pytest.approx(wilson(2, 2))
     assert interval([0, 0, 0, 0], "aabb", method="auto") == pytest.approx(wilson(0, 2))
     assert interval([0, 0, 0, 0], "aabb") == (0.0, 0.0)  # every resample is the same
     assert interval([0, 0, 1, 0], "aabb", method="auto") == (0.0, 0.5)
 
 
-def test_at_the_end_a_small_class_leaves_the_interval_wide():
+def test_a_small_class_keeps_the_interval_wide_if_all_values_are_equal():
     # Independent: the variance v / 4 (1 / n1 + 1 / n0) is that of 4 / (1 / 90 + 1 / 10) = 36.
     labels = [1] * 90 + [0] * 10
     assert balanced_interval(np.zeros(100), labels) == pytest.approx(wilson(0, 36))
     # A human and a machine response to each of 50 contexts: no more than 50 units.
     pairs = [*range(50), *range(50)]
-    found = balanced_interval(np.ones(100), [1] * 50 + [0] * 50, pairs)
-    assert found == pytest.approx(wilson(50, 50))
+    bounds = balanced_interval(np.ones(100), [1] * 50 + [0] * 50, pairs)
+    assert bounds == pytest.approx(wilson(50, 50))
 
 
 def test_one_dialogue_gives_no_interval():
@@ -196,10 +196,10 @@ def test_clustered_intervals_cover_the_truth(method):
     assert 0.90 <= covered / rounds <= 0.985
 
 
-def test_any_statistic_of_sums_will_do():
+def test_any_statistic_of_sums_is_accepted():
     table = np.column_stack([np.arange(20.0), np.ones(20)])
-    found = sums_interval(table, lambda sums: sums[..., 0] / sums[..., 1], resamples=500, seed=3)
-    assert found == interval(np.arange(20.0), resamples=500, seed=3)
+    bounds = sums_interval(table, lambda sums: sums[..., 0] / sums[..., 1], resamples=500, seed=3)
+    assert bounds == interval(np.arange(20.0), resamples=500, seed=3)
     assert mean_of_ratios(np.array([1.0, 4.0, 3.0, 4.0])) == 0.5
 
 

@@ -10,15 +10,15 @@ from dialeval.metrics import approximate_randomisation, mcnemar, paired_bootstra
 
 
 def by_enumeration(first, second, groups) -> float:
-    """Share of all ways to swap the systems within groups that are as far apart."""
+    """Share of all combinations of swaps within groups that are as extreme."""
     first, second, groups = map(np.asarray, (first, second, groups))
-    names, far = np.unique(groups), []
+    names, extreme = np.unique(groups), []
     observed = abs(first.mean() - second.mean())
     for swaps in product([False, True], repeat=len(names)):
         swapped = np.isin(groups, names[list(swaps)])
         one, two = np.where(swapped, second, first), np.where(swapped, first, second)
-        far.append(abs(one.mean() - two.mean()) >= observed - 1e-12)
-    return float(np.mean(far))
+        extreme.append(abs(one.mean() - two.mean()) >= observed - 1e-12)
+    return float(np.mean(extreme))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -36,7 +36,7 @@ def test_swaps_agree_with_enumeration(seed, kind):
 
 
 def test_swaps_keep_a_dialogue_together():
-    # Ten differences of 1 in two dialogues are two coins, not ten.
+    # Ten differences of 1 in two dialogues are two swaps, not ten.
     first, second = np.ones(10), np.zeros(10)
     assert approximate_randomisation(first, second, "aaaaabbbbb") == 0.5
     assert approximate_randomisation(first, second) == 2 / 2**10
@@ -52,22 +52,22 @@ def test_equal_systems_are_equal():
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_the_sign_of_the_difference_does_not_move_the_p_value(sign):
+def test_the_sign_of_the_difference_does_not_change_the_p_value(sign):
     rng = np.random.default_rng(0)
     first, second = rng.normal(0.3, 1, size=60), rng.normal(size=60)
     one, two = (first, second) if sign > 0 else (second, first)
     assert approximate_randomisation(one, two, seed=3) == approximate_randomisation(
         first, second, seed=3
     )
-    found = paired_bootstrap(one, two)
-    assert found["difference"] == pytest.approx(sign * (first - second).mean())
-    assert found["p"] == pytest.approx(paired_bootstrap(first, second)["p"])
+    result = paired_bootstrap(one, two)
+    assert result["difference"] == pytest.approx(sign * (first - second).mean())
+    assert result["p"] == pytest.approx(paired_bootstrap(first, second)["p"])
 
 
 def test_bootstrap_of_differences_agrees_with_scipy():
     rng = np.random.default_rng(1)
     first, second = rng.random(150) + 0.05, rng.random(150)
-    theirs = bootstrap(
+    expected = bootstrap(
         (first, second),
         lambda one, two, axis=-1: one.mean(axis) - two.mean(axis),
         paired=True,
@@ -77,31 +77,31 @@ def test_bootstrap_of_differences_agrees_with_scipy():
         batch=500,
         rng=0,
     )
-    found = paired_bootstrap(first, second, resamples=4_000)
-    ends = theirs.confidence_interval
-    error = np.sqrt(2 * 0.025 * 0.975 / 4_000) * theirs.standard_error / 0.05845
-    assert abs(found["low"] - ends.low) < 4 * error
-    assert abs(found["high"] - ends.high) < 4 * error
-    shares = [(theirs.bootstrap_distribution <= 0).mean(), 1]
-    assert found["p"] == pytest.approx(2 * min(shares), abs=0.02)
+    result = paired_bootstrap(first, second, resamples=4_000)
+    bounds = expected.confidence_interval
+    error = np.sqrt(2 * 0.025 * 0.975 / 4_000) * expected.standard_error / 0.05845
+    assert abs(result["low"] - bounds.low) < 4 * error
+    assert abs(result["high"] - bounds.high) < 4 * error
+    shares = [(expected.bootstrap_distribution <= 0).mean(), 1]
+    assert result["p"] == pytest.approx(2 * min(shares), abs=0.02)
 
 
 @pytest.mark.parametrize("gap", [0.0, 0.1, 0.2, 0.4])
-def test_the_p_value_goes_with_the_interval(gap):
+def test_the_p_value_agrees_with_the_interval(gap):
     rng = np.random.default_rng(2)
     groups = np.repeat(np.arange(50), 3)
     first = rng.normal(gap, 1, size=150) + rng.normal(size=50).repeat(3)
-    found = paired_bootstrap(first, np.zeros(150), groups)
-    outside = found["low"] > 0 or found["high"] < 0
-    assert outside == (found["p"] < 0.05)
+    result = paired_bootstrap(first, np.zeros(150), groups)
+    outside = result["low"] > 0 or result["high"] < 0
+    assert outside == (result["p"] < 0.05)
 
 
 def test_pairing_sees_what_separate_intervals_do_not():
     rng = np.random.default_rng(3)
     hard = rng.normal(0, 5, size=100)  # contexts differ much, systems a little but always
-    found = paired_bootstrap(hard + 0.2 + rng.normal(0, 0.1, size=100), hard)
-    assert found["low"] > 0.15
-    assert found["p"] < 0.001
+    result = paired_bootstrap(hard + 0.2 + rng.normal(0, 0.1, size=100), hard)
+    assert result["low"] > 0.15
+    assert result["p"] < 0.001
 
 
 @pytest.mark.parametrize("test", ["bootstrap", "swaps", "mcnemar"])
@@ -131,11 +131,11 @@ def test_mcnemar_agrees_with_statsmodels_and_scipy(seed):
         [(first & second).sum(), (first & ~second).sum()],
         [(~first & second).sum(), (~first & ~second).sum()],
     ]
-    found = mcnemar(first, second)
-    assert found["p"] == pytest.approx(tables.mcnemar(table, exact=True).pvalue)
-    assert (found["only_first"], found["only_second"]) == (table[0][1], table[1][0])
+    result = mcnemar(first, second)
+    assert result["p"] == pytest.approx(tables.mcnemar(table, exact=True).pvalue)
+    assert (result["only_first"], result["only_second"]) == (table[0][1], table[1][0])
     both = table[0][1] + table[1][0]
-    assert found["p"] == pytest.approx(binomtest(table[0][1], both).pvalue)
+    assert result["p"] == pytest.approx(binomtest(table[0][1], both).pvalue)
 
 
 def test_mcnemar_is_the_swap_test_of_single_responses():
@@ -148,7 +148,7 @@ def test_bad_input_says_what_to_do():
         paired_bootstrap([1, 0], [1, 0, 1])
     with pytest.raises(ValueError, match="1 of 2 values of the first system are not finite"):
         approximate_randomisation([1, np.nan], [1, 0])
-    with pytest.raises(ValueError, match="first_right are 0 .no. or 1 .yes."):
+    with pytest.raises(ValueError, match="first_correct are 0 .no. or 1 .yes."):
         mcnemar([0.4, 1], [0, 1])
     with pytest.raises(ValueError, match="Pass at least one number"):
         mcnemar([], [])

@@ -12,24 +12,26 @@ from dialeval.metrics import versus_random, wilson
 
 
 @pytest.mark.parametrize(
-    ("true_right", "random_right", "row"),
+    ("true_correct", "random_correct", "row"),
     [
         (140, 35, ".583 .549 .933 .691 .778 .233 .359"),  # Switchboard
         (118, 85, ".677 .645 .787 .709 .726 .567 .637"),  # MovieTriples
         (103, 118, ".737 .763 .687 .723 .715 .787 .749"),  # SubTle
     ],
 )
-def test_the_discriminator_of_bruni_and_fernandez(true_right, random_right, row):
-    # 150 true and 150 random passages; the recalls tell the counts (2017, Table 1).
+def test_the_discriminator_of_bruni_and_fernandez(true_correct, random_correct, row):
+    # 150 true and 150 random passages; the recalls give the counts (2017, Table 1).
     scores = np.concatenate(
-        [np.arange(150) < true_right, np.arange(150) >= random_right]
+        [np.arange(150) < true_correct, np.arange(150) >= random_correct]
     ).astype(float)  # fmt: skip
-    found = versus_random(scores, np.repeat([1, 0], 150))
+    result = versus_random(scores, np.repeat([1, 0], 150))
     names = ["accuracy", *(f"{m}_{k}" for k in ("true", "random") for m in _MEASURES)]
-    assert [found[name] for name in names] == pytest.approx(
-        [float(each) for each in row.split()], abs=0.0007
+    assert [result[name] for name in names] == pytest.approx(
+        [float(number) for number in row.split()], abs=0.0007
     )
-    assert (found["low"], found["high"]) == pytest.approx(wilson(true_right + random_right, 300))
+    assert (result["low"], result["high"]) == pytest.approx(
+        wilson(true_correct + random_correct, 300)
+    )
 
 
 _MEASURES = ("precision", "recall", "f1")
@@ -42,27 +44,27 @@ def test_each_class_agrees_with_scikit_learn(classes, higher):
     labels = rng.permutation(np.repeat([1, 0], classes))
     scores = np.round(rng.normal(0.4 + 0.2 * labels, 0.2), 1)
     signed = scores if higher else -scores
-    found = versus_random(
+    result = versus_random(
         signed, labels, threshold=0.5 if higher else -0.5, higher_is_true=higher, resamples=50
     )
-    taken = scores >= 0.5
-    theirs = precision_recall_fscore_support(labels, taken, labels=[1, 0])
+    predicted = scores >= 0.5
+    expected = precision_recall_fscore_support(labels, predicted, labels=[1, 0])
     for column, kind in enumerate(("true", "random")):
-        ours = [found[f"{measure}_{kind}"] for measure in _MEASURES]
-        assert ours == pytest.approx([values[column] for values in theirs[:3]])
-    assert found["accuracy"] == pytest.approx(balanced_accuracy_score(labels, taken))
-    assert found["balanced"] is (classes[0] == classes[1])
-    if found["balanced"]:
-        assert found["accuracy"] == pytest.approx(accuracy_score(labels, taken))
-    assert (found["n_true"], found["n_random"]) == classes
-    assert found["low"] < found["accuracy"] < found["high"]
+        values = [result[f"{measure}_{kind}"] for measure in _MEASURES]
+        assert values == pytest.approx([measure[column] for measure in expected[:3]])
+    assert result["accuracy"] == pytest.approx(balanced_accuracy_score(labels, predicted))
+    assert result["balanced"] is (classes[0] == classes[1])
+    if result["balanced"]:
+        assert result["accuracy"] == pytest.approx(accuracy_score(labels, predicted))
+    assert (result["n_true"], result["n_random"]) == classes
+    assert result["low"] < result["accuracy"] < result["high"]
 
 
-def test_precision_of_a_class_never_named_is_none():
-    found = versus_random([0.9, 0.8], [1, 0])
-    assert found["precision_random"] is None
-    assert (found["recall_random"], found["f1_random"]) == (0, 0)
-    assert found["precision_true"] == 0.5
+def test_precision_of_a_class_never_predicted_is_none():
+    result = versus_random([0.9, 0.8], [1, 0])
+    assert result["precision_random"] is None
+    assert (result["recall_random"], result["f1_random"]) == (0, 0)
+    assert result["precision_true"] == 0.5
 
 
 def test_the_true_one_of_n_is_chosen_as_by_brute_force():
@@ -72,25 +74,25 @@ def test_the_true_one_of_n_is_chosen_as_by_brute_force():
     labels[np.unique(contexts, return_index=True)[1]] = 1
     scores = np.round(rng.random(len(contexts)) + 0.2 * labels, 1)  # with ties
     order = rng.permutation(len(contexts))
-    found = versus_random(scores[order], labels[order], candidates=contexts[order])
+    result = versus_random(scores[order], labels[order], candidates=contexts[order])
     expected, sizes = [], []
     for context in range(40):
         rows = contexts == context
         best = np.flatnonzero(scores[rows] == scores[rows].max())
-        expected.append(1 / len(best) if 0 in best else 0)  # the true one stands first
+        expected.append(1 / len(best) if 0 in best else 0)  # the true one is first
         sizes.append(rows.sum())
-    assert found["n_choose_1"] == pytest.approx(np.mean(expected))
-    assert found["n_choose_1_chance"] == pytest.approx(np.mean(1 / np.array(sizes)))
-    assert found["n_contexts"] == found["n_groups"] == 40
-    assert found["n_choose_1_low"] < found["n_choose_1"] < found["n_choose_1_high"]
+    assert result["n_choose_1"] == pytest.approx(np.mean(expected))
+    assert result["n_choose_1_chance"] == pytest.approx(np.mean(1 / np.array(sizes)))
+    assert result["n_contexts"] == result["n_groups"] == 40
+    assert result["n_choose_1_low"] < result["n_choose_1"] < result["n_choose_1_high"]
 
 
-def test_ties_share_and_whoever_stands_outside_does_not_count():
+def test_ties_are_split_and_responses_without_a_context_do_not_count():
     scores = [0.5, 0.5, 0.5, 0.9, 0.1, 0.9, 0.2]
     labels = [1, 0, 0, 1, 0, 0, 1]
-    found = versus_random(scores, labels, candidates=["a", "a", "a", "b", "b", None, "alone"])
-    assert found["n_choose_1"] == pytest.approx((1 / 3 + 1) / 2)
-    assert found["n_contexts"] == 2
+    result = versus_random(scores, labels, candidates=["a", "a", "a", "b", "b", None, "alone"])
+    assert result["n_choose_1"] == pytest.approx((1 / 3 + 1) / 2)
+    assert result["n_contexts"] == 2
     lower = versus_random(
         [0.1, 0.3, 0.2], [1, 0, 0], higher_is_true=False, threshold=0.15, candidates="aaa"
     )
@@ -100,7 +102,7 @@ def test_ties_share_and_whoever_stands_outside_does_not_count():
 
 def test_groups_are_the_units_of_both_intervals():
     rng = np.random.default_rng(2)
-    dialogue = rng.normal(size=20).repeat(10)  # a dialogue where all goes right, or wrong
+    dialogue = rng.normal(size=20).repeat(10)  # all correct or all wrong in a dialogue
     labels, candidates = np.tile([1, 0], 100), np.repeat(np.arange(100), 2)
     scores = 0.5 + 0.3 * dialogue * (2 * labels - 1)
     by_context = versus_random(scores, labels, candidates=candidates)

@@ -22,9 +22,9 @@ def result(**changes) -> Result:
 
 
 def test_json_and_back_is_the_same_result():
-    there = result(details={"auroc": 0.75, "folds": [1, 2], "names": {"a": None}})
-    back = Result.from_dict(json.loads(json.dumps(there.to_dict())))
-    assert back == there
+    original = result(details={"auroc": 0.75, "folds": [1, 2], "names": {"a": None}})
+    back = Result.from_dict(json.loads(json.dumps(original.to_dict())))
+    assert back == original
     assert back.value == 0.1 + 0.2  # to the last bit
 
 
@@ -60,20 +60,20 @@ def test_a_result_cannot_be_changed_and_can_be_a_key():
 
 def test_what_metrics_give_fits_into_details():
     names = ("human_human", "machine_machine", "human_random", "human_next")
-    told = ere([0.9, 0.1] * 4, [1, 0] * 4, np.repeat(names, 2), groups=[0] * 8)
-    found = adversuc([0.9, 0.1], [1, 0], pairs="aa")
-    for details in (told, found):
+    reliability = ere([0.9, 0.1] * 4, [1, 0] * 4, np.repeat(names, 2), groups=[0] * 8)
+    success = adversuc([0.9, 0.1], [1, 0], pairs="aa")
+    for details in (reliability, success):
         text = results_to_json([result(details=details)])
         assert json.loads(text)["results"][0]["details"].keys() == details.keys()
 
 
 def test_a_file_has_results_settings_and_versions():
     text = results_to_json([result(), result(system="é")], seed=0, level=NAN, path=("a", "b"))
-    told = json.loads(text)
-    assert [Result.from_dict(row).system for row in told["results"]] == ["parrot", "é"]
-    assert told["settings"] == {"seed": 0, "level": None, "path": ["a", "b"]}
-    assert told["versions"]["dialeval"] == dialeval.__version__
-    assert told["versions"]["numpy"] == np.__version__
+    content = json.loads(text)
+    assert [Result.from_dict(row).system for row in content["results"]] == ["parrot", "é"]
+    assert content["settings"] == {"seed": 0, "level": None, "path": ["a", "b"]}
+    assert content["versions"]["dialeval"] == dialeval.__version__
+    assert content["versions"]["numpy"] == np.__version__
     assert "é" in text
     assert json.loads(results_to_json([]))["results"] == []
 

@@ -1,4 +1,4 @@
-"""Holm, exchange tests and the bootstrap, against enumeration and other people's code."""
+"""Holm, exchange tests and the bootstrap, against enumeration and other libraries."""
 
 from itertools import combinations, product
 
@@ -10,7 +10,7 @@ from dialeval.metrics import bootstrap_ratios, exchange_test, holm, sign_flip_te
 
 
 def by_enumeration(differences) -> float:
-    """Share of all ways to set the signs whose sum is at least the observed one."""
+    """Share of all combinations of signs whose sum is at least the observed one."""
     signs = np.array(list(product([1, -1], repeat=len(differences))))
     sums = signs @ np.asarray(differences)
     return float(np.mean(sums >= np.sum(differences) - 1e-9))
@@ -56,7 +56,7 @@ def test_nothing_but_zeros_is_no_evidence():
 
 def test_exact_sums_agree_with_random_sign_flips():
     differences = np.random.default_rng(3).integers(-3, 5, size=60)
-    drawn = permutation_test(
+    resampled = permutation_test(
         (differences,),
         np.sum,
         permutation_type="samples",
@@ -67,10 +67,10 @@ def test_exact_sums_agree_with_random_sign_flips():
     )
     exact = sign_flip_test(differences, seed=0)
     error = np.sqrt(exact * (1 - exact) / 20_000)
-    assert abs(exact - drawn.pvalue) < 4 * error
+    assert abs(exact - resampled.pvalue) < 4 * error
 
 
-def test_fractions_are_drawn_with_the_seed():
+def test_fractions_depend_on_the_seed():
     differences = np.random.default_rng(0).normal(0.2, 1, size=40)
     assert sign_flip_test(differences, seed=1) == sign_flip_test(differences, seed=1)
     assert sign_flip_test(differences, seed=1) != sign_flip_test(differences, seed=2)
@@ -91,18 +91,18 @@ def test_the_normal_limit_continues_the_exact_test():
     assert limit == pytest.approx(sign_flip_test(fractions[:-1], seed=0), abs=0.02)
 
 
-@pytest.mark.parametrize("draw", ["whole", "fractions"])
+@pytest.mark.parametrize("draw", ["integers", "fractions"])
 def test_true_nulls_are_rejected_in_five_percent_at_most(draw):
     rng = np.random.default_rng(7)
     rejected = 0
     for number in range(400):
-        differences = rng.integers(-4, 5, size=40) if draw == "whole" else rng.normal(size=40)
+        differences = rng.integers(-4, 5, size=40) if draw == "integers" else rng.normal(size=40)
         rejected += sign_flip_test(differences, seed=number, resamples=499) <= 0.05
     error = np.sqrt(0.05 * 0.95 / 400)
     assert 0.05 - 3 * error < rejected / 400 < 0.05 + 2 * error
 
 
-def test_sign_flips_see_a_shift_only_upwards():
+def test_sign_flips_are_one_sided():
     differences = np.repeat([1, -1], [70, 30])
     assert sign_flip_test(differences, seed=0) < 1e-4
     assert sign_flip_test(-differences, seed=0) > 0.999
@@ -116,8 +116,8 @@ def test_exchange_agrees_with_enumeration(first, second):
     pool, size = np.array([*first, *second]), len(first)
     observed = np.mean(first) - np.mean(second)
     gaps = [
-        pool[list(chosen)].mean() - np.delete(pool, chosen).mean()
-        for chosen in combinations(range(len(pool)), size)
+        pool[list(subset)].mean() - np.delete(pool, subset).mean()
+        for subset in combinations(range(len(pool)), size)
     ]
     expected = np.mean(np.array(gaps) >= observed - 1e-9)
     assert exchange_test(first, second, seed=0) == pytest.approx(expected)
@@ -131,27 +131,27 @@ def test_exchange_of_equal_values_is_no_evidence():
 def test_exchange_of_many_is_near_the_normal_limit():
     rng = np.random.default_rng(0)
     first, second = rng.random(2_400) + 0.02, rng.random(2_600)
-    drawn = exchange_test(first, second, seed=0, resamples=4_999)
+    resampled = exchange_test(first, second, seed=0, resamples=4_999)
     limit = exchange_test(np.append(first, 0.52), second, seed=0)
-    assert drawn == pytest.approx(limit, abs=0.015)
+    assert resampled == pytest.approx(limit, abs=0.015)
     assert limit < 0.1
 
 
 def test_bootstrap_keeps_what_is_constant_and_resamples_units():
     parts = np.array([[4.0, 0.0], [0.0, 0.0], [2.0, 0.0]])
-    drawn = bootstrap_ratios(parts, [4.0, 4.0, 4.0], seed=0, resamples=3_000)
-    assert drawn.shape == (3_000, 2)
-    assert np.all(drawn[:, 1] == 0)
-    assert set(np.round(drawn[:, 0] * 6).astype(int)) == set(range(7))
-    assert drawn[:, 0].mean() == pytest.approx(0.5, abs=0.02)
-    assert drawn[:, 0].std() == pytest.approx(np.std([1, 0, 0.5]) / np.sqrt(3), abs=0.01)
+    resampled = bootstrap_ratios(parts, [4.0, 4.0, 4.0], seed=0, resamples=3_000)
+    assert resampled.shape == (3_000, 2)
+    assert np.all(resampled[:, 1] == 0)
+    assert set(np.round(resampled[:, 0] * 6).astype(int)) == set(range(7))
+    assert resampled[:, 0].mean() == pytest.approx(0.5, abs=0.02)
+    assert resampled[:, 0].std() == pytest.approx(np.std([1, 0, 0.5]) / np.sqrt(3), abs=0.01)
 
 
 def test_bootstrap_covers_the_truth():
     rng = np.random.default_rng(5)
     covered = 0
     for number in range(200):
-        share = rng.beta(4, 2, size=60)  # units differ, so their responses hang together
+        share = rng.beta(4, 2, size=60)  # units differ, so their responses correlate
         parts = rng.binomial(5, share)[:, None]
         low, high = np.percentile(bootstrap_ratios(parts, np.full(60, 5), number, 400), [2.5, 97.5])
         covered += low <= 4 / 6 <= high
@@ -160,6 +160,6 @@ def test_bootstrap_covers_the_truth():
 
 def test_bootstrap_repeats_with_its_seed():
     parts = np.arange(20.0)[:, None]
-    first, again, other = (bootstrap_ratios(parts, np.ones(20), seed, 50) for seed in (1, 1, 2))
-    assert np.array_equal(first, again)
+    first, repeated, other = (bootstrap_ratios(parts, np.ones(20), seed, 50) for seed in (1, 1, 2))
+    assert np.array_equal(first, repeated)
     assert not np.array_equal(first, other)
