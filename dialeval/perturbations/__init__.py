@@ -1,4 +1,4 @@
-"""Room 2. Edits of a context, seeded, each tagged should-change or should-not-change."""
+"""Seeded edits of contexts, each of the kind should-change or should-not-change."""
 
 from dialeval.perturbations.apply import PERTURBATION, Perturbed, edit_log, perturb
 from dialeval.perturbations.base import Edit, Kind, Perturbation, replay

@@ -17,7 +17,7 @@ _SUBJECT_TAGS = ("PRP", "DT", "PRP$", "NNP", "EX", "NNS")
 
 @dataclass(frozen=True)
 class Line:
-    """An utterance as tagged words; words before the first and behind the last are full stops."""
+    """An utterance as tagged words; words outside of it count as full stops."""
 
     text: str
     words: tuple[Word, ...]
@@ -29,7 +29,7 @@ class Line:
         return self.words[at] if 0 <= at < len(self.words) else _EDGE
 
     def past_adverbs(self, at: int) -> int:
-        """Place of the next word behind `at` that is no adverb."""
+        """Index of the next word after `at` that is not an adverb."""
         at += 1
         while self[at].tag in ("RB", "RBR") and self[at].form != "so":
             at += 1
@@ -42,7 +42,7 @@ class Line:
         return before.tag in starts or before.form in ("please", "so", "then")
 
     def is_inverted(self, at: int) -> bool:
-        """Whether an auxiliary stands before its subject: `are you`, `what does the man`."""
+        """Whether an auxiliary comes before its subject: `are you`, `what does the man`."""
         following = self[at + 1]
         if following.form in _QUANTIFIERS and self.opens(at):
             return True
@@ -51,7 +51,7 @@ class Line:
         return following.form in _NOMINATIVE or self.opens(at) or self._asks(at)
 
     def _asks(self, at: int) -> bool:
-        """Whether a wh-phrase stands before the auxiliary: `how much is it`, `what time do you`."""
+        """Whether a wh-phrase comes before the auxiliary: `how much is it`, `what time do you`."""
         for index in range(at - 1, max(at - 6, -1), -1):
             if self[index].tag in ("WRB", "WP", "WDT"):
                 return True
@@ -59,8 +59,8 @@ class Line:
                 return False
         return False
 
-    def indices_of(self, phrases: re.Pattern) -> set[int]:
-        """Places of the words in phrases, which are written in small letters with single spaces."""
+    def indices_of(self, phrases: re.Pattern[str]) -> set[int]:
+        """Indices of the words in phrases; the pattern has lower case and single spaces."""
         joined = "".join([f"{word.form} " for word in self.words])
         indices: set[int] = set()
         for match in phrases.finditer(joined):
@@ -69,7 +69,19 @@ class Line:
         return indices
 
     def span(self, first: int, last: int, after: str) -> Edit:
-        """An edit of the words from `first` to `last`."""
+        """An edit of the words from `first` to `last`.
+
+        Args:
+            first (`int`):
+                Index of the first word.
+            last (`int`):
+                Index of the last word, inclusive.
+            after (`str`):
+                The new text.
+
+        Returns:
+            `Edit`: The replacement, spaces between the words included.
+        """
         start = self[first].start
         return Edit(start, self.text[start : self[last].end], after)
 

@@ -1,4 +1,4 @@
-"""Confusion tables: what people wrote wrongly where something else was right."""
+"""Confusion tables: what people write by mistake, by the correct text."""
 
 import json
 import re
@@ -58,8 +58,13 @@ def read_pairs(
     """Wrong and right sentences of an M2 file, of lines with a tab, or of parallel files.
 
     Args:
+        path (`Path` or `str`):
+            The file with the wrong sentences, or with both.
         corrections (`Sequence[Path]`, *optional*):
-            Files whose lines correct those of `path`, as JFLEG has four of them.
+            Files whose lines correct those of `path`; JFLEG has four of them.
+
+    Returns:
+        `Iterator[tuple[str, str]]`: A wrong and a right sentence each.
     """
     path = Path(path)
     if corrections:
@@ -86,7 +91,7 @@ def _parallel(path: Path, corrections: Sequence[Path]) -> Iterator[tuple[str, st
 
 
 def _tabbed(path: Path) -> Iterator[tuple[str, str]]:
-    """Lines `before TAB after`, as sentences of AESW are kept; further columns are left alone."""
+    """Lines `before TAB after`, as in AESW; further columns are ignored."""
     for number, line in Source(path).filled_lines():
         columns = line.split("\t")
         if len(columns) < 2:
@@ -153,7 +158,7 @@ def _m2_edit(line: str, path: Path, number: int) -> tuple[str, M2Edit]:
 def _apply_corrections(words: Sequence[str], edits: Iterable[M2Edit]) -> str:
     corrected = list(words)
     for start, end, new in sorted(edits, reverse=True):
-        if start >= 0:  # -1 says that nothing was wrong
+        if start >= 0:  # -1: nothing was wrong
             corrected[start:end] = new.split()
     return " ".join(corrected)
 

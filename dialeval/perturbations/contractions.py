@@ -1,4 +1,4 @@
-"""Contractions written out, and what can be contracted drawn together (beyond the paper)."""
+"""Expands contractions, and contracts what can be contracted (beyond the paper)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _NOT = {
 _CLITICS = {"'m": "am", "'re": "are", "'ve": "have", "'ll": "will"}
 _SUBJECTS = word_set("i you he she it we they there this that these those")
 _PERSONS = word_set("i you he she it we they")
-# Behind these a verb may stand at the end of its clause, where it is not contracted:
+# After these a verb may end its clause, where it is not contracted:
 # "what it is", "older than I am".
 _LEADS = word_set(
     "what who whom whose which where when why how than as whatever whoever so wherever whether if"
@@ -39,13 +39,13 @@ _FOLLOWS = ("VB", "RB", "DT", "PRP$", "JJ", "NN", "IN", "TO", "CD")
 
 @dataclass(frozen=True)
 class ContractionToggle(Perturbation):
-    """Write contractions out (`don't`, `do not`), and contract what can be (`I am`, `I'm`).
+    """Expand contractions (`don't` to `do not`), and contract what can be (`I am` to `I'm`).
 
     Args:
         direction (`str`, *optional*, defaults to `"both"`):
             `expand`, `contract` or `both`.
         tagger (`str`, *optional*, defaults to `"auto"`):
-            Who tells `he's gone` from `he's nice`: `spacy`, `light`, or the first installed.
+            What tags the words: `spacy`, `light`, or `auto` (spaCy if it is installed).
 
     Example:
         >>> ContractionToggle()("I don't know. I am lost.")
@@ -58,12 +58,11 @@ class ContractionToggle(Perturbation):
     direction: Literal["both", "expand", "contract"] = "both"
     tagger: str = "auto"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         choices = ("both", "expand", "contract")
         if self.direction not in choices:
-            raise BadInput(
-                f"Unknown direction {self.direction!r}.", hint=f"Say {', '.join(choices)}."
-            )
+            hint = f"Choose one of {', '.join(choices)}."
+            raise BadInput(f"unknown direction {self.direction!r}.", hint=hint)
 
     def edits(self, text: str, rng: Random) -> Sequence[Edit]:
         words = tag_text(text, self.tagger)
@@ -77,7 +76,7 @@ class ContractionToggle(Perturbation):
         return edits
 
     def _toggle(self, text: str, words: Sequence[Word], at: int) -> tuple[int, str | None]:
-        """How many words from a place on are replaced, and by what."""
+        """How many words from `at` on are replaced, and by what."""
         replacement = None
         short = "'" in words[at].form and words[at].text.lower() != "cannot"
         if short and self.direction != "contract":
@@ -143,13 +142,13 @@ def _may_shorten(verb: Word, after: Word) -> bool:
 
 
 def _is_led(words: Sequence[Word], at: int) -> bool:
-    """Whether a clause may end behind the verb, because of a word such as `what` or `than`."""
+    """Whether a clause may end after the verb, because of a word such as `what` or `than`."""
     before = [word.form for word in words[max(0, at - 3) : at]]
     return any(word in _LEADS for word in before) or _inverted(words, at)
 
 
 def _inverted(words: Sequence[Word], at: int) -> bool:
-    """Whether an auxiliary stands right before the subject, so that the verb is the next one's."""
+    """Whether an auxiliary comes right before the subject, so that the verb is not its verb."""
     return at > 0 and words[at - 1].form in _AUXILIARIES | {"am", "will", "can"}
 
 

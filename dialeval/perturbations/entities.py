@@ -64,7 +64,7 @@ class RandomInputsKeptEntities(Perturbation):
     name: ClassVar[str] = "random-inputs-kept-entities"
     kind: ClassVar = "should_change"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _table(self.lexicon)
 
     def edits(self, text: str, rng: Random) -> list[Edit]:
@@ -102,7 +102,7 @@ class ConfusingEntity(Perturbation):
     name: ClassVar[str] = "confusing-entity"
     kind: ClassVar = "should_change"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _table(self.lexicon)
 
     def edits(self, text: str, rng: Random) -> list[Edit]:

@@ -14,7 +14,7 @@ _FREE = 12  # characters that even a short text may gain
 _LEAST = 0.6  # of the words that a paraphrase keeps or replaces
 _LABEL = re.compile(r"[^\n:.?!]{0,80}:\s+")
 _QUOTES = {'"': '"', "“": "”", "'": "'"}
-_SENTENCES = re.compile(r"[.!…]+\s|^\w+[:,]\s")  # also behind `A: ` or `Well, `
+_SENTENCES = re.compile(r"[.!…]+\s|^\w+[:,]\s")  # also after `A: ` or `Well, `
 _ASKING = word_set(
     "is are am was were do does did can could will would shall should may has what why how who "
     "whom whose where which what's who's isn't aren't don't doesn't didn't can't"

@@ -1,22 +1,22 @@
-"""Whether two words are alike: in form, so that one fits where the other stood, or by mistake."""
+"""Whether two words have the same grammatical form, or are easily confused."""
 
 from difflib import SequenceMatcher
 from functools import lru_cache
 
 from dialeval.perturbations.lexicon import word_tags
 
-_SMALL = ({"DT"}, {"IN", "TO"}, {"MD"})  # classes of small words that people mix up
+_SMALL = ({"DT"}, {"IN", "TO"}, {"MD"})  # classes of function words that people confuse
 
 
 @lru_cache(maxsize=16384)
 def is_known(word: str) -> bool:
-    """Whether a word in small letters is English, as far as the tables know."""
+    """Whether a word in lower case is in the tables of English words."""
     return word in word_tags() or bool(_bases(word))
 
 
 @lru_cache(maxsize=16384)
 def _bases(word: str) -> dict[str, tuple[str, ...]]:
-    """Base forms by part of speech; nothing for an unknown word."""
+    """Base forms by part of speech; empty for an unknown word."""
     from lemminflect import getAllLemmas
 
     return getAllLemmas(word)
@@ -47,7 +47,7 @@ def _shape(phrase: str) -> tuple[bool, bool, dict[str, bool]]:
 
 @lru_cache(maxsize=16384)
 def same_word(one: str, two: str) -> bool:
-    """Whether one word can stand for the other by mistake: a form of it, or spelled like it.
+    """Whether one word is easily confused with the other: a form of it, or spelled alike.
 
     Example:
         >>> same_word("goes", "go"), same_word("in", "at"), same_word("know", "have")

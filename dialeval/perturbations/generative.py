@@ -74,7 +74,7 @@ class GenerativeParaphrase(Perturbation):
     keep_sense: bool = True
     counts: Counter[str] = field(default_factory=Counter, init=False, repr=False, compare=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not callable(self.paraphrase) and not hasattr(self.paraphrase, "stream"):
             raise BadInput(
                 f"expected a function or a responder, but got {type(self.paraphrase).__name__}.",

@@ -1,4 +1,4 @@
-"""Errors of grammar as people make them: from a table of confusions, and by two rules."""
+"""Grammar errors as people make them: from a confusion table, and by two rules."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,30 +28,30 @@ _PLURAL_ONLY = word_set(
     "hers sales odds ubuntu windows linux kubuntu lyrics sports gas bus yes us as"
 )
 Choice = tuple[int, int, str]
-"""First word, word after the last, and what is wrongly written there."""
+"""First word, word after the last, and the wrong text."""
 
 
 @dataclass(frozen=True)
 class GrammarErrors(Perturbation):
-    """Replace what is right by what people get wrong (Niu & Bansal, 2018, sec. 3.1 and 5).
+    """Replace correct words by typical errors (Niu & Bansal, 2018, sec. 3.1 and 5).
 
     Args:
         lexicon (`str`, *optional*):
             A confusion table: JSON of [`write_confusions`], an M2 file, or sentences before and
-            after correction with a tab between them. Without it the two rules work alone.
+            after correction with a tab between them. Without it only the two rules are used.
         rate (`float`, *optional*, defaults to 1.0):
-            Chance that a word that can go wrong does.
+            Probability that a possible error is made.
         rules (`bool`, *optional*, defaults to `True`):
             An inflected verb becomes its infinitive, and a plural its singular.
         min_count (`int`, *optional*, defaults to 1):
-            How often a confusion has to stand in the table.
+            Confusions with a lower count in the table are not used.
         alike (`bool`, *optional*, defaults to `True`):
-            Use confusions of like words alone: tables hold rewordings beside errors.
+            Use only confusions of similar words: tables also contain rewordings.
         weighted (`bool`, *optional*, defaults to `True`):
             Draw frequent confusions more often; the released code draws uniformly, which makes
             slips of single annotators as likely as typical errors.
         tagger (`str`, *optional*, defaults to `"auto"`):
-            Who finds verbs and plurals: `spacy`, `light`, or the first of them that is installed.
+            What tags the words: `spacy`, `light`, or `auto` (spaCy if it is installed).
 
     Example:
         >>> GrammarErrors()("He doesn't like cakes.")
@@ -70,7 +70,7 @@ class GrammarErrors(Perturbation):
     weighted: bool = True
     tagger: str = "auto"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_rate(self.rate)
         if self.lexicon is None and not self.rules:
             raise BadInput("no table and no rules.", hint="Name a lexicon, or leave rules=True.")
@@ -118,7 +118,7 @@ def _by_rule(word: Word) -> str | None:
 
 
 Row = tuple[tuple[str, ...], tuple[int, ...]]
-"""Wrong forms, and their counts summed up."""
+"""Wrong forms, and their cumulative counts."""
 
 
 @lru_cache
@@ -130,7 +130,7 @@ def _table(path: str, min_count: int, alike: bool) -> Mapping[str, Row]:
 
 
 def _longest(words: Sequence[Word], at: int, table: Mapping[str, Row]) -> tuple[int, Row | None]:
-    """How many words the longest entry at a place has, and the entry."""
+    """Number of words of the longest entry at `at`, and the entry."""
     for length in range(min(LONGEST, len(words) - at), 0, -1):
         phrase = " ".join(word.text for word in words[at : at + length])
         row = table.get(phrase) or table.get(phrase.lower())

@@ -26,7 +26,7 @@ def _bases() -> dict[str, str]:
 
 @lru_cache(maxsize=16384)
 def base_form(word: str, part: str) -> str:
-    """Base of a word (`verb`, `adj`, `adv`, `noun`) in small letters: `hated` gives `hate`."""
+    """Base of a word (`verb`, `adj`, `adv`, `noun`) in lower case: `hated` gives `hate`."""
     from lemminflect import getLemma
 
     word = word.lower()

@@ -1,4 +1,4 @@
-"""A light English tagger: a lexicon, word shapes and the words around."""
+"""A light English tagger by lexicon, word shape and neighbouring words."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,10 +9,10 @@ SUBJECTS = frozenset(["i", "you", "he", "she", "it", "we", "they", "who", "u", "
 _NOMINAL = ("NN", "NNS", "NNP", "JJ", "JJR", "JJS", "CD")
 _AFTER_DETERMINER = frozenset(("DT", "PDT", "PRP$", "POS", "CD", "JJ", "JJR", "JJS", "WP$"))
 _BREAKS = frozenset((".", ",", ":", "CC", "IN", "WRB"))
-_BY_POSITION = frozenset(["that", "there", "do", "have", "her"])  # whose only tag may be wrong
+_BY_POSITION = frozenset(["that", "there", "do", "have", "her"])  # their only tag may be wrong
 _ARTICLES = frozenset(["the", "a", "an", "my", "your", "our", "their", "its", "every"])
 _AS_NOUN = {"VB": "NN", "VBZ": "NNS"}
-_STAYS = frozenset(("RB", "RBR", "PRP"))  # an auxiliary waits behind these for its verb
+_STAYS = frozenset(("RB", "RBR", "PRP"))  # an auxiliary waits after these for its verb
 _DESTINATIONS = frozenset(
     ["work", "school", "bed", "lunch", "dinner", "breakfast", "church", "court", "town"]
 )
@@ -26,7 +26,7 @@ _GOES = frozenset(["go", "goes", "went", "going", "gone", "get", "got", "come", 
 
 
 class _Position(NamedTuple):
-    """Where a word stands: what came before, what an auxiliary waits for, what comes next."""
+    """A word with its neighbours, and the verb form that an earlier auxiliary requires."""
 
     word: str
     before: str  # tag, or what the word before acts as
@@ -42,7 +42,7 @@ class _Position(NamedTuple):
 
     @property
     def starts_question(self) -> bool:
-        """Whether an auxiliary here stands before its subject: `Do you`, `What do the`."""
+        """Whether an auxiliary here comes before its subject: `Do you`, `What do the`."""
         asks = self.before in ("WP", "WRB", "WDT", "NN", "NNS")
         return ((self.opens or asks) and self.after[0] == "PRP") or (asks and self.after[0] == "DT")
 
@@ -59,7 +59,7 @@ def light_tags(words: Sequence[str]) -> list[str]:
     entries = [entry(word) for word in words]
     nexts = [*(lexeme.tags for lexeme in entries[1:]), (".",)]
     tags, before, word_before, earlier, pending, inverted = [], ".", "", "", "", False
-    for word, lexeme, after in zip(words, entries, nexts, strict=False):  # nexts of nothing: one
+    for word, lexeme, after in zip(words, entries, nexts, strict=False):  # no words, one next
         plain = normal(word)
         tag = lexeme.tags[0]
         if tag in ("VB", "VBZ") or len(lexeme.tags) > 1 or plain in _BY_POSITION:
@@ -80,7 +80,7 @@ def light_tags(words: Sequence[str]) -> list[str]:
 
 
 def _keeps_waiting(tag: str, inverted: bool) -> bool:
-    """Whether an auxiliary still waits for its verb behind a word with this tag."""
+    """Whether an auxiliary still waits for its verb after a word with this tag."""
     if tag in _STAYS:
         return True
     return inverted and tag not in _BREAKS and tag[:2] != "VB" and tag not in ("UH", "TO")
@@ -92,7 +92,7 @@ def _is_verb_s(after: tuple[str, ...]) -> bool:
 
 
 def _choose(tags: tuple[str, ...], here: _Position) -> str:
-    """One of a word's possible tags, or another one for those of `_BY_PLACE`."""
+    """One of a word's possible tags, or another one for those of `_BY_POSITION`."""
     if here.word == "that":
         follows = here.after[0] in ("NN", "NNS", "CD", "VBZ", "MD", "VBD", ".", ",")
         return "DT" if follows or here.pending == "BE" else "IN"
@@ -118,7 +118,7 @@ def _choose(tags: tuple[str, ...], here: _Position) -> str:
 
 
 def _only_verb(tag: str, here: _Position) -> str:
-    """A word that the lexicon has as a verb only; behind an article it is a noun: `the logs`."""
+    """A word that the lexicon has as a verb only; after an article it is a noun: `the logs`."""
     if here.word_before in _ARTICLES and tag in _AS_NOUN and here.word not in ("is", "has", "be"):
         return _AS_NOUN[tag]
     return _base_form(here) if tag == "VB" else tag
@@ -132,7 +132,7 @@ def _name(tags: tuple[str, ...], here: _Position) -> str:
 
 
 def _base_form(here: _Position) -> str:
-    """VBP behind a subject, VB elsewhere."""
+    """VBP after a subject, VB elsewhere."""
     if here.pending in ("VB", "BE") or here.before in ("TO", "MD"):
         return "VB"
     if here.pending == "VBN" and here.word in past_forms()["VBN"]:
@@ -143,7 +143,7 @@ def _base_form(here: _Position) -> str:
 
 
 def _verb_or_not(tags: tuple[str, ...], here: _Position) -> str:
-    """A word that may be a verb's base: a verb where one is due, else its other class."""
+    """A word that may be a verb's base: a verb where one is expected, else its other class."""
     others = [tag for tag in tags if tag not in ("VB", "VBP")]
     if here.word == "like":
         return _like(here)
@@ -166,7 +166,7 @@ def _verb_or_not(tags: tuple[str, ...], here: _Position) -> str:
 
 
 def _by_subject(tags: tuple[str, ...], others: list[str], here: _Position) -> str:
-    """A verb behind a subject or as an imperative."""
+    """A verb after a subject or as an imperative."""
     due = tags[0] in ("VB", "VBP") or here.after[0] in ("DT", "PRP", "PRP$", "TO")
     if here.word_before in SUBJECTS:
         object_too = here.word_before in ("you", "it", "who")
@@ -207,7 +207,7 @@ def _base_or_past(others: list[str], here: _Position) -> str:
 
 
 def _past(tags: tuple[str, ...], here: _Position) -> str:
-    """A past form: participle behind be and have, adjective behind a determiner, else past."""
+    """A past form: participle after be and have, adjective after a determiner, else past."""
     if here.pending in ("VBN", "BE"):
         return "VBN" if "VBN" in tags else "VBD"
     if here.before in _AFTER_DETERMINER and here.before != "POS":
@@ -218,7 +218,7 @@ def _past(tags: tuple[str, ...], here: _Position) -> str:
 
 
 def _third_person(tags: tuple[str, ...], here: _Position) -> str:
-    """`works` as a verb behind a singular subject, else a plural noun."""
+    """`works` as a verb after a singular subject, else a plural noun."""
     if "NNS" not in tags:
         return "VBZ"
     if here.before in ("PRP", "WP") or here.word_before in ("that", "which", "this", "one"):
@@ -234,7 +234,7 @@ def _third_person(tags: tuple[str, ...], here: _Position) -> str:
 
 
 def _modifier(tags: tuple[str, ...], here: _Position) -> str:
-    """Adjective before a noun, noun behind a determiner, adverb behind a verb."""
+    """Adjective before a noun, noun after a determiner, adverb after a verb."""
     noun_next = here.after[0] in ("NN", "NNS", "NNP")
     if here.word == "enough" and "NN" in here.after:
         return "JJ"

@@ -1,4 +1,4 @@
-"""Add Negation: the first verb is negated, or its negation is taken back."""
+"""Add Negation: negates the first verb, or removes its negation."""
 
 import re
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ _SOME = {"any": "some", "anything": "something", "anyone": "someone", "anybody":
 _BEHIND = frozenset(
     ["always", "usually", "often", "really", "quite", "ever", "even", "just", "already", "only"]
 )
-# Set phrases: negated, they are no English.
+# Set phrases that cannot be negated.
 _FORMULAS = re.compile(
     r"(?<!\S)(?:thank you|thank god|excuse me|see (?:you|ya)|come on|never mind|guess what"
     r"|here (?:you|we|it|they|i) (?:are|go|is|am|comes?)|there (?:you|we) (?:are|go)|here's"
@@ -50,10 +50,10 @@ class AddNegation(Perturbation):
 
     Args:
         rules (`str`, *optional*, defaults to `"full"`):
-            `full` knows auxiliaries, modals, imperatives and questions, and takes back a negation
-            that is there; `released` follows the released code: no modals, nothing taken back.
+            `full` handles auxiliaries, modals, imperatives and questions, and removes an existing
+            negation; `released` follows the released code: no modals, no negation removed.
         tagger (`str`, *optional*, defaults to `"auto"`):
-            Who finds the verbs: `spacy`, `light`, or the first of them that is installed.
+            What tags the words: `spacy`, `light`, or `auto` (spaCy if it is installed).
 
     Example:
         >>> AddNegation()("She likes tea."), AddNegation()("I can't swim.")
@@ -67,7 +67,7 @@ class AddNegation(Perturbation):
     kind: ClassVar = "should_change"
     presets: ClassVar = {"released": {"rules": "released"}}
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.rules not in ("full", "released"):
             raise BadInput(f"unknown rules {self.rules!r}.", hint="Choose full or released.")
 
@@ -103,7 +103,7 @@ def _is_open_infinitive(line: Line, at: int) -> bool:
 
 
 def _finite(line: Line, at: int) -> Edit | None:
-    """The edit that negates or un-negates the verb at a place; None if there is none."""
+    """The edit that negates or un-negates the verb at an index; None if there is none."""
     word = line[at]
     host, clitic = split_contraction(word.form)
     if clitic == "n't":
@@ -125,7 +125,7 @@ def _ends_in_verb(line: Line, at: int) -> bool:
 
 
 def _is_imperative(line: Line, at: int) -> bool:
-    """Whether a base form starts a clause of its own, perhaps behind an adverb."""
+    """Whether a base form starts a clause, perhaps after an adverb."""
     start = at
     while line[start - 1].tag == "RB":
         start -= 1
@@ -154,7 +154,7 @@ def _merge(line: Line, at: int, start: int, verb: int, host: str) -> Edit:
 
 
 def _undo_word(line: Line, at: int) -> Edit | None:
-    """The edit that takes back `not`, `never`, `no` or `nothing` beside a verb, if one is there."""
+    """The edit that removes `not`, `never`, `no` or `nothing` next to a verb; None without one."""
     if line[at - 1].form == "never":
         return line.drop(at - 1)
     subject = _undo_subject(line, at)
@@ -196,7 +196,7 @@ def _undo_not(line: Line, at: int, index: int) -> Edit:
 
 
 def _polarity(line: Line, edit: Edit) -> Iterator[Edit]:
-    """Behind a negation that is taken back, `any` as `some`, up to the next mark."""
+    """After a removed negation, `any` as `some`, up to the next punctuation mark."""
     if not _NEGATIVE.search(edit.before.lower()) or _NEGATIVE.search(edit.after.lower()):
         return
     end = edit.start + len(edit.before)
@@ -224,7 +224,7 @@ def _clitic(line: Line, at: int, host: str, clitic: str) -> Edit | None:
 
 
 def _add(line: Line, at: int) -> Edit | None:
-    """The edit that negates a verb which is no contraction."""
+    """The edit that negates a verb that is not a contraction."""
     word = line[at]
     if word.tag == "MD" or word.form in BE - {"be"} or _is_auxiliary(line, at):
         return _negate_auxiliary(line, at)
@@ -234,7 +234,7 @@ def _add(line: Line, at: int) -> Edit | None:
 
 
 def _cannot_agree(line: Line, at: int) -> bool:
-    """Whether a verb without -s stands behind a singular: it is no verb, but part of a command."""
+    """Whether a verb without -s follows a singular: then it is not a finite verb."""
     before = line[at - 1]
     if before.form in ("he", "she", "it"):
         return True
@@ -243,7 +243,7 @@ def _cannot_agree(line: Line, at: int) -> bool:
 
 
 def _is_auxiliary(line: Line, at: int) -> bool:
-    """Whether have or do helps another verb here, or stands for one."""
+    """Whether have or do is an auxiliary here, or replaces a verb."""
     word, inverted = line[at], line.is_inverted(at)
     verb = line[line.past_adverbs(at + inverted)]
     alone = verb.tag in (".", ",", "CC") and line[at - 1].tag == "PRP"
@@ -285,7 +285,7 @@ _NOT_BEFORE = ("VB", "VBG", "VBN")
 
 
 def _released(line: Line) -> Iterator[Edit]:
-    """Edits by the released code's rules, in their order; contractions are left alone."""
+    """Edits by the released code's rules, in their order; contractions are not edited."""
     for at, word in enumerate(line.words):
         if split_contraction(word.form)[1] or word.form == "let's":
             continue

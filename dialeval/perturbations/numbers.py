@@ -1,4 +1,4 @@
-"""Number Swap and Name Swap: facts that a reply should follow, in the form they had."""
+"""Number Swap and Name Swap: change facts that a reply depends on, in the same form."""
 
 import re
 from collections.abc import Sequence
@@ -22,8 +22,8 @@ _SERIES = tuple(
     )
 )
 CARDINALS = frozenset(word for row in _SERIES[:3] for word in row)
-_UNITS = _SERIES[0][:8]  # behind tens
-_PAST_HOUR = ("fifteen", "twenty", "thirty", "forty", "fifty")  # behind an hour: "two-thirty"
+_UNITS = _SERIES[0][:8]  # after tens
+_PAST_HOUR = ("fifteen", "twenty", "thirty", "forty", "fifty")  # after an hour: "two-thirty"
 _IN_SERIES = {word: row for row in _SERIES for word in row}
 _DIGITS = re.compile(
     r"(?P<sign>[$£€]?)(?P<body>\d[\d.,:/]*\d|\d)(?P<end>st|nd|rd|th|am|pm|%|k|s)?", re.I
@@ -73,7 +73,7 @@ def _is_round_the_clock(tokens: Sequence[Token], at: int) -> bool:
 
 
 def _fitting_number(tokens: Sequence[Token], at: int, rng: Random) -> str | None:
-    """Another number that goes with the article before it; None if there is none."""
+    """Another number that fits the article before it; None if there is none."""
     before = _form(tokens, at - 1)
     for _ in range(20):
         new = _other_number(tokens, at, rng)
@@ -171,7 +171,7 @@ def _draw(choices: Sequence[int], old: int, rng: Random) -> int:
 
 
 def _other_count(body: str, rng: Random) -> str | None:
-    """A number with as many digits, commas and final noughts, and another first digit."""
+    """A number with as many digits, commas and final zeros, and another first digit."""
     digits = body.replace(",", "")
     if not digits.isdigit() or int(digits) <= 1 or len(digits) > 15:
         return None
@@ -182,7 +182,7 @@ def _other_count(body: str, rng: Random) -> str | None:
 
 
 def _any_digits(old: str, rng: Random) -> str:
-    """As many random digits; none of the final ones is a nought that was not there."""
+    """As many random digits; zeros stay, and no other digit becomes zero."""
     return "".join(digit if digit == "0" else str(rng.randint(1, 9)) for digit in old)
 
 

@@ -1,4 +1,4 @@
-"""Words and phrases replaced by others that mean the same."""
+"""Replaces words and phrases by others with the same meaning."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,31 +21,31 @@ _LIGHT = word_set(
     "n't so very too just well there here then now please"
 )
 Match = tuple[int, int, tuple[str, ...]]
-"""First token, token after the last, and what may stand in their place."""
+"""First token, token after the last, and the possible replacements."""
 
 
 @dataclass(frozen=True)
 class DataParaphrase(Perturbation):
     """Replace words and phrases by their paraphrases (Niu & Bansal, 2018, sec. 3.1).
 
-    From left to right the longest phrase first, without overlaps, by a uniform choice. The case of
-    the first letter stays, and `a` becomes `an` where the new word asks for it.
+    From left to right, the longest phrase first, without overlaps; the paraphrase is drawn
+    uniformly. The case of the first letter stays, and `a` becomes `an` where needed.
 
     Args:
         lexicon (`str`, *optional*):
             PPDB 2.0 in its own format (the paper's is its small version), a file of two words or
-            phrases a line, a WNdb folder, or `wordnet` for NLTK's copy. By default a small table
-            of our own.
+            phrases per line, a WNdb folder, or `wordnet` for NLTK's copy. By default a small
+            built-in table.
         relations (`tuple[str, ...]`, *optional*, defaults to `("Equivalence",)`):
-            Which of PPDB's relations count.
+            Relations of PPDB that are used.
         rate (`float`, *optional*, defaults to 1.0):
-            Chance that a phrase that has a paraphrase is replaced.
+            Probability that a phrase with a paraphrase is replaced.
         agree (`bool`, *optional*, defaults to `True`):
-            Leave out what is of another form than the word it would replace (`hidden`, `hides`),
-            and in WordNet what is rare or means something else first (`clip` for `time`); the
-            paper and its code take that as well.
+            Leave out paraphrases in another grammatical form (`hidden` for `hides`), and in
+            WordNet those that are rare or have another main sense (`clip` for `time`); the paper
+            and its code use them too.
         senses (`int`, *optional*, defaults to 1):
-            How many of a word's senses in WordNet count.
+            How many of a word's senses in WordNet are used.
 
     Example:
         >>> DataParaphrase()("She bought a bike.")
@@ -62,7 +62,7 @@ class DataParaphrase(Perturbation):
     agree: bool = True
     senses: int = 1
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_rate(self.rate)
         if self.senses < 1:
             raise BadInput(f"`senses` must be 1 or more, but got {self.senses}.")
@@ -98,7 +98,7 @@ def _same_form_only(tokens: Sequence[Token], choices: Sequence[str]) -> tuple[st
 
 
 def _phrase_matches(tokens: Sequence[Token], table: Phrases) -> Iterator[Match]:
-    """The longest phrase at each place, from left to right."""
+    """The longest phrase at each position, from left to right."""
     choices, lengths = table
     words = [token.word if token[3] == "word" else "" for token in tokens]
     at = 0
@@ -114,7 +114,7 @@ def _phrase_matches(tokens: Sequence[Token], table: Phrases) -> Iterator[Match]:
 
 
 def _word_matches(tokens: Sequence[Token], where: str, senses: int, close: bool) -> Iterator[Match]:
-    """Single words with their synonyms in the same form; words of little meaning are left alone."""
+    """Single words with their synonyms in the same form; function words are not edited."""
     wordnet_table = wordnet(where, senses)
     for at, (token, tag) in enumerate(zip(tokens, tags([t.text for t in tokens]), strict=True)):
         part = _PARTS.get(tag[:2])
@@ -137,7 +137,7 @@ def _replacement(
 ) -> Edit:
     """An edit of the tokens from `start` to `end`.
 
-    The article before them goes along where it has to change, and where it is still `free`.
+    The article before them is part of the edit if it has to change and is still `free`.
     """
     first = tokens[start]
     before = text[first.start : tokens[end - 1].end]
@@ -154,7 +154,7 @@ def _replacement(
 
 
 def _cased(new: str, before: str, opens: bool) -> str:
-    """The new words with the case of the old: capitals that only open a sentence open it again."""
+    """The new words with the case of the old ones; a sentence starts with a capital again."""
     if len(before) > 3 and before.isupper():
         return new.upper()
     if before[0].isupper() and (opens or not (before[:2].isupper() or _is_pronoun(before))):
@@ -163,5 +163,5 @@ def _cased(new: str, before: str, opens: bool) -> str:
 
 
 def _is_pronoun(before: str) -> bool:
-    """Whether a phrase has its capital from `I`, wherever it stands."""
+    """Whether a phrase has its capital because of the pronoun `I`."""
     return before == "I" or before.startswith(("I ", "I'", "I’"))

@@ -18,7 +18,7 @@ _POLARITY = {"any": "some", "anything": "something", "anyone": "someone", "anybo
 _POLARITY |= {"anywhere": "somewhere"}
 _UNSAFE = frozenset(["ever", "yet", "either", "or", "if", "because", "right", "huh", "eh", "what"])
 _SUPPORT = {"VBZ": "does", "VBD": "did", "VBP": "do"}
-# Set phrases that no question or statement answers to.
+# Set phrases that cannot be inverted.
 _FORMULAS = re.compile(
     r"(?<!\S)(?:you know(?= [,.?])|i see(?= [,.!])|i mean|you're welcome|you are welcome"
     r"|would you mind|do you mind|that's all|this is \w+ speaking|i beg|may i|i'm sorry|i am sorry"
@@ -28,7 +28,7 @@ _FORMULAS = re.compile(
 
 
 class _Sentence(NamedTuple):
-    """A sentence of a line: its first word, and its end mark or the place behind its last word."""
+    """A sentence of a line: indices of its first word, and of its end mark or the end."""
 
     first: int
     end: int
@@ -42,7 +42,7 @@ class QuestionStatement(Perturbation):
 
     Args:
         tagger (`str`, *optional*, defaults to `"auto"`):
-            Who finds the verbs: `spacy`, `light`, or the first of them that is installed.
+            What tags the words: `spacy`, `light`, or `auto` (spaCy if it is installed).
 
     Example:
         >>> QuestionStatement()("Does he like tea?"), QuestionStatement()("You are late.")
@@ -68,7 +68,7 @@ class QuestionStatement(Perturbation):
 
 
 def _sentences(line: Line) -> list[_Sentence]:
-    """Sentences, each from its first word behind a greeting."""
+    """Sentences, each from its first word after a greeting."""
     sentences, first = [], 0
     for at in range(len(line) + 1):
         if line[at].tag == "." and at > first:
@@ -79,7 +79,7 @@ def _sentences(line: Line) -> list[_Sentence]:
 
 
 def _past_greeting(line: Line, first: int, end: int) -> int:
-    """Place behind `Well ,` or `Oh , yes ,` at the start of a sentence."""
+    """Index after `Well ,` or `Oh , yes ,` at the start of a sentence."""
     while (
         first + 2 < end
         and line[first + 1].tag == ","
@@ -99,7 +99,7 @@ def _is_simple(line: Line, sentence: _Sentence) -> bool:
 
 
 def _upper(text: str, line: Line, at: int) -> str:
-    """The text with a capital if the word it replaces has one; the I behind a comma has to."""
+    """The text with a capital if the word it replaces has one; not for an `I` after a comma."""
     capital = line[at].text[:1].isupper() and not (
         line[at - 1].tag == "," and line[at].text[0] == "I"
     )
@@ -112,7 +112,7 @@ def _low(word: str) -> str:
 
 
 def _is_auxiliary(line: Line, at: int, verb: int) -> bool:
-    """Whether the word helps the verb at another place, or is a form of be or a modal."""
+    """Whether the word is an auxiliary of the verb at `verb`, a form of be or a modal."""
     host = split_contraction(line[at].form)[0]
     if line[at].tag == "MD" or host in BE:
         return True
@@ -142,7 +142,7 @@ def _to_statement(line: Line, sentence: _Sentence) -> list[Edit]:
 
 
 def _polarity(line: Line, start: int, end: int) -> list[Edit]:
-    """`any` as `some`, which statements ask for."""
+    """`any` as `some`, as statements need."""
     indices = (at for at in range(start + 1, end) if line[at].form in _POLARITY)
     return [line.replace(at, _POLARITY[line[at].form]) for at in indices]
 

@@ -70,9 +70,14 @@ def _defined_strategies() -> dict[str, Strategy]:
 
 def _subclasses(parent: Any) -> Iterator[Strategy]:
     for child in parent.__subclasses__():
-        if isinstance(child.name, str) and child.name:
+        if _is_complete(child):
             yield child
         yield from _subclasses(child)
+
+
+def _is_complete(strategy: Strategy) -> bool:
+    named = isinstance(strategy.name, str) and strategy.name != ""
+    return named and is_dataclass(strategy) and not inspect.isabstract(strategy)
 
 
 def _is_foreign(strategy: Strategy) -> bool:

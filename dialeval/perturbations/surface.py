@@ -1,4 +1,4 @@
-"""How people type: slips of the finger, careless case and punctuation (beyond the paper)."""
+"""Typing noise: typos, careless case and punctuation (beyond the paper)."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -18,13 +18,13 @@ _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f][a-z\u00df-\u024f]{3,}")
 
 @dataclass(frozen=True)
 class KeyboardTypos(Perturbation):
-    """Mistype words of Latin letters: a key beside, a letter left out, doubled, or exchanged.
+    """Mistype words of Latin letters: a neighbouring key, or a letter dropped, doubled or swapped.
 
     First letters, short words, names and acronyms stay, and no typo makes another English word.
 
     Args:
         words_per_typo (`int`, *optional*, defaults to 6):
-            At most one typo for so many words, but one where there is a word for it.
+            At most one typo per so many words, but at least one if any word can be mistyped.
 
     Example:
         >>> KeyboardTypos()("That sounds interesting.")
@@ -37,7 +37,7 @@ class KeyboardTypos(Perturbation):
 
     words_per_typo: int = 6
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.words_per_typo < 1:
             raise BadInput(f"`words_per_typo` must be 1 or more, but got {self.words_per_typo}.")
 
@@ -64,7 +64,7 @@ def _opens(tokens: Sequence[Token], at: int) -> bool:
 
 @lru_cache
 def _neighbours() -> dict[str, str]:
-    """The letters beside each letter of an English keyboard, in its row and in the next ones."""
+    """The neighbouring keys of each letter on an English keyboard."""
     places = {
         letter: (x + 0.5 * y, y) for y, row in enumerate(_ROWS) for x, letter in enumerate(row)
     }
@@ -79,7 +79,7 @@ def _neighbours() -> dict[str, str]:
 
 
 def _typo(word: str, rng: Random, tries: int = 5) -> str | None:
-    """The word with one slip behind its first letter; None where every try made another word."""
+    """The word with one typo after its first letter; None if every try gave another word."""
     for _ in range(tries):
         slip = _SLIPS[int(rng.random() * len(_SLIPS))]
         made = slip(word, 1 + int(rng.random() * (len(word) - 1)), rng)
@@ -112,12 +112,12 @@ _SLIPS: tuple[Callable[[str, int, Random], str], ...] = (_beside, _left_out, _do
 
 @dataclass(frozen=True)
 class CasingAndPunctuation(Perturbation):
-    """Write an utterance in one of several careless ways that leave its words alone.
+    """Change the case or punctuation of an utterance, but not its words.
 
     Args:
         ways (`tuple[str, ...]`, *optional*):
-            What is drawn from, among the ways that change the utterance: `lower` (no capitals,
-            but in acronyms), `upper` (all capitals), `drop` (no full stops and commas), `double`
+            Options to draw from, among those that change the utterance: `lower` (no capitals
+            except in acronyms), `upper` (all capitals), `drop` (no full stops and commas), `double`
             (the last mark several times). Question marks are never dropped.
 
     Example:
@@ -131,11 +131,11 @@ class CasingAndPunctuation(Perturbation):
 
     ways: tuple[str, ...] = ("lower", "upper", "drop", "double")
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "ways", tuple(self.ways))
         strange = [way for way in self.ways if way not in _WAYS]
         if strange or not self.ways:
-            raise BadInput(f"Unknown ways {strange}.", hint=f"Choose from {', '.join(_WAYS)}.")
+            raise BadInput(f"unknown ways {strange}.", hint=f"Choose from {', '.join(_WAYS)}.")
 
     def edits(self, text: str, rng: Random) -> Sequence[Edit]:
         tokens = tokenize(text)
@@ -163,7 +163,7 @@ def _upper(text: str, tokens: Sequence[Token]) -> list[Edit]:
 
 
 def _drop(text: str, tokens: Sequence[Token]) -> list[Edit]:
-    """Full stops and commas taken out, each with the blank before it; a text keeps its words."""
+    """Drops full stops and commas, each with the space before it, if the text has words."""
     edits = []
     for token in tokens if any(token.shape == "word" for token in tokens) else ():
         if token.text in (".", ",", "。", "，", "、") and _ends_a_word(text, token):
@@ -173,7 +173,7 @@ def _drop(text: str, tokens: Sequence[Token]) -> list[Edit]:
 
 
 def _ends_a_word(text: str, token: Token) -> bool:
-    """Whether a blank or the end follows: `Yes.Why` would become one word."""
+    """Whether a space or the end follows: `Yes.Why` would become one word."""
     return not text[token.end : token.end + 1].strip() or token.text in "。，、"
 
 

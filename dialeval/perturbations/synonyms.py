@@ -33,7 +33,7 @@ def phrases(path: str | None, relations: tuple[str, ...]) -> Phrases:
 
     Args:
         relations (`tuple[str, ...]`):
-            Which of PPDB's entailment relations count.
+            Entailment relations of PPDB that are used.
     """
     if path is None:
         return _table(_embedded_pairs())
@@ -119,7 +119,7 @@ class WordNet:
             How many of a word's senses count, the most frequent first.
     """
 
-    def __init__(self, folder: Path, senses: int = 1):
+    def __init__(self, folder: Path, senses: int = 1) -> None:
         self.folder, self.senses = folder, senses
         self._index: dict[str, dict[str, _Entry]] = {}
         self._data: dict[str, dict[str, tuple[str, ...]]] = {}
@@ -132,12 +132,19 @@ class WordNet:
             raise BadInput(message, folder)
 
     def synonyms(self, base: str, part: str, close: bool = False) -> tuple[str, ...]:
-        """Other words of the first senses of a word (`noun`, `verb`, `adj`, `adv`).
+        """Other words of the first senses of a word.
 
         Args:
+            base (`str`):
+                The word in base form.
+            part (`str`):
+                Part of speech: `noun`, `verb`, `adj` or `adv`.
             close (`bool`, *optional*, defaults to `False`):
-                Only single words in use that mean this before all else, for words of few senses:
+                Only single words in use with this main sense, for words of few senses:
                 `doctor` gives `physician`, but `time` does not give `clip`.
+
+        Returns:
+            `tuple[str, ...]`: The synonyms, without the word itself.
         """
         index = self._index.get(part, {})
         offsets = index.get(base, _NOTHING).synsets[: self.senses]

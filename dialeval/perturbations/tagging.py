@@ -1,4 +1,4 @@
-"""Penn Treebank tags of English words: our light tagger's, or those of a spaCy pipeline."""
+"""Penn Treebank tags of English words, from the light tagger or a spaCy pipeline."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
@@ -15,7 +15,7 @@ Tagger = Callable[[Sequence[str]], list[str]]
 
 
 class Word(NamedTuple):
-    """A word or mark of a text: how it is written and where, how the lexicon spells it, its tag."""
+    """A word or mark of a text, with its offsets, its spelling in lexicons (`form`) and its tag."""
 
     text: str
     start: int
@@ -30,16 +30,27 @@ _new = tuple.__new__  # half the time of `Word(...)`
 
 @lru_cache(maxsize=4096)
 def tag_text(text: str, kind: str = "auto") -> tuple[Word, ...]:
-    """The words and marks of a text with their tags; code counts as a noun."""
+    """The words and punctuation marks of a text with their tags; code counts as a noun."""
     return _tag_tokens(tokenize(text), tagger(kind))
 
 
 def tag_sentences(
     text: str, kind: str, wanted: Callable[[str], bool]
 ) -> Iterator[tuple[Word, ...]]:
-    """Sentences with a wanted word, tagged one by one; a spaCy pipeline needs the whole text.
+    """Sentences that contain a wanted word, tagged one by one; spaCy tags the whole text.
 
-    The light tagger starts anew behind each full stop, so that it gives what [`tag_text`] gives.
+    The light tagger restarts after each sentence, so the tags equal those of [`tag_text`].
+
+    Args:
+        text (`str`):
+            The text.
+        kind (`str`):
+            The tagger: `auto`, `light` or `spacy`.
+        wanted (`Callable`):
+            Whether a word (as lexicons spell it) is wanted.
+
+    Returns:
+        `Iterator[tuple[Word, ...]]`: The sentences with a wanted word; the whole text with spaCy.
     """
     tags_of, tokens, first = tagger(kind), tokenize(text), 0
     boundaries = [
@@ -75,7 +86,7 @@ def spacy_pipeline(name: str = "en_core_web_sm") -> Any | None:
 
 
 def spacy_tags(words: Sequence[str], pipeline: Any) -> list[str]:
-    """Penn tags from a spaCy pipeline that takes our words as they are."""
+    """Penn tags from a spaCy pipeline, without its tokenizer."""
     from spacy.tokens import Doc
 
     return [token.tag_ for token in pipeline(Doc(pipeline.vocab, words=list(words)))]
@@ -98,7 +109,7 @@ def tagger(kind: Literal["auto", "light", "spacy"] = "auto") -> Tagger:
 
 
 def tags(words: Sequence[str]) -> list[str]:
-    """Penn tags of words and punctuation marks, by the best tagger at hand.
+    """Penn tags of words and punctuation marks, from the best installed tagger.
 
     Example:
         >>> tags(["She", "likes", "big", "dogs", "."])

@@ -1,4 +1,4 @@
-"""What an English word can be by itself: its possible tags, contractions, auxiliaries."""
+"""Lexical entries of English words: possible tags, contractions, auxiliaries."""
 
 from functools import lru_cache
 from typing import NamedTuple
@@ -24,7 +24,7 @@ _NEGATED = {"won't": "will", "can't": "can", "shan't": "shall", "ain't": "is"}
 
 
 class Entry(NamedTuple):
-    """What a word is alone: its possible tags, and how it acts on the words behind it."""
+    """The entry of a word: its possible tags, and its effect on the words after it."""
 
     tags: tuple[str, ...]
     acts_as: str = ""  # tag of a contraction's last part
@@ -33,7 +33,7 @@ class Entry(NamedTuple):
 
 @lru_cache(maxsize=65536)
 def normal(word: str) -> str:
-    """The word as the lexicon spells it: small letters, and `don't` for `Don ’ t` or `dont`."""
+    """The word as the lexicon spells it: lower case, and `don't` for `Don ’ t` or `dont`."""
     plain = lexicon_form(word)
     return WRITTEN_WITHOUT.get(plain, plain)
 
@@ -82,7 +82,7 @@ def _genitive_or_verb(host: str, word: str) -> Entry:
 
 
 def _as_name(word: str, tags: tuple[str, ...]) -> tuple[str, ...]:
-    """The tags, with those of a name when the word has a capital and no entry of its own."""
+    """The tags, with those of a name if the word has a capital and is not in the lexicon."""
     plain = word.lower()
     if word[:1].isupper() and plain not in word_tags() and tags[0] in ("NN", "JJ", "NNS"):
         return ("NNP", *tags)

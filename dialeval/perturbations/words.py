@@ -1,4 +1,4 @@
-"""Perturbations of word order and word presence, made for many utterances at once."""
+"""Random swaps and stop-word dropout, computed for many utterances at once."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from dialeval.perturbations.word_arrays import Array, Words, cut, ranges, text_o
 
 
 class _BatchPerturbation(Perturbation):
-    """A strategy that edits many texts in one go."""
+    """A strategy that edits many texts at once."""
 
     @abstractmethod
     def apply(self, texts: Sequence[str], seeds: Sequence[int]) -> Edited: ...
@@ -36,7 +36,7 @@ class RandomSwap(_BatchPerturbation):
 
     Args:
         words_per_swap (`int`, *optional*, defaults to 4):
-            At most one swap for so many words of the utterance; no word moves twice.
+            At most one swap per so many words of the utterance; no word moves twice.
         by_gap (`bool`, *optional*, defaults to `False`):
             Count the words between two punctuation marks, and keep the utterance's first and last
             token in place, as the released code does.
@@ -54,7 +54,7 @@ class RandomSwap(_BatchPerturbation):
     words_per_swap: int = 4
     by_gap: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.words_per_swap < 2:
             raise BadInput(
                 f"`words_per_swap` must be 2 or more, but got {self.words_per_swap}.",
@@ -77,7 +77,7 @@ class RandomSwap(_BatchPerturbation):
 
 
 def _equals_next(words: Words) -> Array:
-    """Whether a word is the same as the next: then there is nothing to swap."""
+    """Whether a word equals the next one, so that a swap would change nothing."""
     start, end = words.offsets[words.row] + words.start, words.offsets[words.row] + words.end
     alike = np.zeros(len(start), bool)
     alike[:-1] = (end - start)[:-1] == (end - start)[1:]
@@ -91,7 +91,7 @@ def _equals_next(words: Words) -> Array:
 
 
 def _priorities(rows: Array, seeds: Sequence[int]) -> Array:
-    """A random number for every word, from its text's seed and its place (SplitMix64)."""
+    """A random number for every word, from its text's seed and its index (SplitMix64)."""
     first = np.searchsorted(rows, np.arange(len(seeds)))
     index = np.arange(len(rows)) - first[rows]
     state = np.array(seeds, np.uint64)[rows] + (index + 1).astype(np.uint64) * _GOLDEN
@@ -107,7 +107,7 @@ _24, _27, _30, _31, _40 = map(np.uint64, (24, 27, 30, 31, 40))
 
 
 def _disjoint_pairs(pairs: Array, order: Array) -> Array:
-    """Pairs of which no two share a word, taken in order: each round takes all that come first."""
+    """Pairs that do not share a word, selected greedily in order; each round selects all minima."""
     selected, open_ = np.zeros(len(pairs), bool), pairs.copy()
     while open_.any():
         rank = np.where(open_, order, _LAST)
@@ -125,7 +125,7 @@ _LAST = np.uint64(2**64 - 1)
 
 
 def _first_of_group(selected: Array, order: Array, groups: Array, most: Array) -> Array:
-    """Places of what was taken, at most so many of a group, in order."""
+    """Indices of the selected words, at most `most` per group, in order."""
     indices = np.flatnonzero(selected)
     keys = (groups[indices].astype(np.uint64) << _40) | (order[indices] >> _24)
     ranked = indices[np.argsort(keys, kind="stable")]  # fast, because groups are in order
@@ -136,7 +136,7 @@ def _first_of_group(selected: Array, order: Array, groups: Array, most: Array) -
 
 
 def _swap_words(words: Words, indices: Array) -> Edited:
-    """The texts with these words and the next ones exchanged."""
+    """The texts with each of these words and the next one swapped."""
     row, begun = words.row[indices], words.offsets[words.row[indices]]
     start, end = begun + words.start[indices], begun + words.end[indices]
     other, stop = begun + words.start[indices + 1], begun + words.end[indices + 1]
@@ -149,7 +149,7 @@ def _swap_words(words: Words, indices: Array) -> Edited:
 
 
 def _logs(words: Words, row: Array, start: Array, end: Array, made: str) -> list[Sequence[Edit]]:
-    """A list of edits for each text; they put what is in `made`, or nothing, in these places."""
+    """A list of edits for each text; each span becomes its text in `made`, or is removed."""
     spans = start.tolist(), end.tolist()
     before = [words.joined[one:two] for one, two in zip(*spans, strict=True)]
     after = [made[one:two] for one, two in zip(*spans, strict=True)] if made else repeat("")
@@ -163,16 +163,16 @@ def _logs(words: Words, row: Array, start: Array, end: Array, made: str) -> list
 class StopwordDropout(_BatchPerturbation):
     """Leave out stop words, drawn at random (Niu & Bansal, 2018, sec. 3.1).
 
-    The last word that is left always stays, so that no utterance becomes empty.
+    At least one word always stays, so that no utterance becomes empty.
 
     Args:
         most (`int`, *optional*, defaults to 8):
-            Words that an utterance loses at most; `None` for all that there are.
+            Maximum number of dropped words per utterance; `None` for no limit.
         keep (`bool`, *optional*, defaults to `True`):
             Keep pronouns, wh-words and negation. The paper does not, its released code does:
             without "not" a sentence says something else, and the answer should change.
         lexicon (`str`, *optional*):
-            File of other stop words, of any language.
+            File of other stop words, in any language.
 
     Example:
         >>> StopwordDropout()("Ben ate the carrot.")
@@ -187,7 +187,7 @@ class StopwordDropout(_BatchPerturbation):
     keep: bool = True
     lexicon: str | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.most is not None and self.most < 1:
             raise BadInput(f"`most` must be 1 or more, or None for all, but got {self.most}.")
 
@@ -199,14 +199,14 @@ class StopwordDropout(_BatchPerturbation):
         stop_counts, word_counts = (
             np.bincount(rows, minlength=len(texts)) for rows in (words.row[drop], words.row)
         )
-        most = stop_counts - (stop_counts == word_counts)  # something has to be left
+        most = stop_counts - (stop_counts == word_counts)  # at least one word stays
         most = most if self.most is None else np.minimum(most, self.most)
         indices = _first_of_group(drop, _priorities(words.row, seeds), words.row, most)
         return _drop_words(words, indices)
 
 
 class _Droppable(NamedTuple):
-    """Stop words, those of up to eight letters as numbers, and which shapes there are of them.
+    """Stop words, those of up to eight letters as integers, and a table of their shapes.
 
     A shape is first letter, last letter and length.
     """
@@ -216,7 +216,7 @@ class _Droppable(NamedTuple):
     shapes: Array
 
     def among(self, words: Words) -> Array:
-        """Which words are among them."""
+        """Mask of the words that are stop words."""
         begun = words.offsets[words.row]
         start, end = begun + words.start, begun + words.end
         letters = np.take(_LETTERS, words.codes, mode="clip")
@@ -240,14 +240,14 @@ class _Droppable(NamedTuple):
 
 
 _LONGEST, _OTHER = 15, 127
-# Characters in small letters; all beyond ASCII are one.
+# Characters in lower case; all beyond ASCII map to one.
 _LETTERS = np.array([ord(chr(code).lower()) for code in range(_OTHER + 1)], np.uint8)
-_FIRST_OF = np.array([2 ** (8 * length) - 1 for length in range(9)], "<u8")  # so many letters
+_FIRST_OF = np.array([2 ** (8 * length) - 1 for length in range(9)], "<u8")  # letter masks
 
 
 def _keys(letters: Array, start: Array, end: Array) -> tuple[Array, Array]:
-    """Words of up to eight letters as numbers, and whether a word is such."""
-    eights = np.ndarray(len(letters) - 7, "<u8", letters.data, strides=(1,))  # from every place
+    """The first eight letters as integers, and whether a word is that short and alphabetic."""
+    eights = np.ndarray(len(letters) - 7, "<u8", letters.data, strides=(1,))  # at every offset
     keys = eights[start] & _FIRST_OF[np.minimum(end - start, 8)]
     characters = keys.view(np.uint8).reshape(-1, 8)
     plain = ((characters == 0) | ((characters >= ord("a")) & (characters <= ord("z")))).all(1)
@@ -268,14 +268,14 @@ def _droppable(lexicon: str | None, keep: bool) -> _Droppable:
 
 
 def _drop_words(words: Words, indices: Array) -> Edited:
-    """The texts without these words and a blank beside each, the one before it where it can be."""
+    """The texts without these words and one adjacent space each, preferably the one before."""
     row, begun = words.row[indices], words.offsets[words.row[indices]]
     start, end = begun + words.start[indices], begun + words.end[indices]
     before = (words.start[indices] > 0) & _is_blank(words.codes[start - 1])
     after = (words.end[indices] < words.lengths[row]) & _is_blank(words.codes[end])
     touches = np.append(False, (row[1:] == row[:-1]) & (end[:-1] + 1 == start[1:]))
     right, settled = np.zeros(len(row), bool), False
-    while not settled:  # who takes the blank after it leaves none before the next
+    while not settled:  # a word that removes the space after it leaves none before the next
         left = before & ~(touches & np.append(False, right[:-1]))
         settled = bool((right == (~left & after)).all())
         right = ~left & after

@@ -107,7 +107,7 @@ def test_one_direction_can_be_asked_for(direction, expected):
 def test_settings_out_of_range_list_the_choices():
     with pytest.raises(BadInput, match="Choose from lower, upper, drop, double"):
         CasingAndPunctuation(("loud",))
-    with pytest.raises(BadInput, match="Say both, expand, contract"):
+    with pytest.raises(BadInput, match="Choose one of both, expand, contract"):
         ContractionToggle("up")
     with pytest.raises(BadInput, match="1 or more, but got 0"):
         KeyboardTypos(0)
