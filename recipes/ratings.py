@@ -14,8 +14,7 @@ from dialeval.config import parse_config, plain_errors
 from dialeval.dialogues import authors, by_author, read
 from dialeval.protocols.evaluation import EvaluationRun, align, evaluate
 from dialeval.protocols.ratings import rank_agreement, ratings_of
-from dialeval.reports.evaluation import evaluation_table
-from dialeval.reports.evaluation_html import write_report
+from dialeval.reports.evaluation import evaluation_table, write_report
 from dialeval.training.cores import use_cores
 
 

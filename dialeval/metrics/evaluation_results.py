@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from dialeval.metrics.results import RunResults
+from dialeval.registry import import_object
 
 DISTINGUISHABLE = "distinguishable"
 INDISTINGUISHABLE = "indistinguishable"
@@ -97,8 +98,21 @@ class SystemExamples:
     easiest_to_detect: tuple[Example, ...] = ()
 
 
+class _EvaluationReport:
+    """Prints as the table of the terminal, and shows as HTML in a notebook.
+
+    Metrics do not depend on reports, so these are imported when they are used.
+    """
+
+    def __str__(self) -> str:
+        return str(import_object("dialeval.reports.evaluation:to_text", "dialeval")(self))
+
+    def _repr_html_(self) -> str:
+        return str(import_object("dialeval.reports.evaluation:notebook_html", "dialeval")(self))
+
+
 @dataclass(frozen=True, kw_only=True)
-class EvaluationResults(RunResults):
+class EvaluationResults(_EvaluationReport, RunResults):
     """Everything `dialeval evaluate` computed; what its `results.json` holds.
 
     Args:
@@ -120,7 +134,7 @@ class EvaluationResults(RunResults):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReliabilityResults(RunResults):
+class ReliabilityResults(_EvaluationReport, RunResults):
     """Everything `dialeval ere` computed; what its `results.json` holds."""
 
     protocol: ClassVar[str] = "reliability"

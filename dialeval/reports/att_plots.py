@@ -28,7 +28,7 @@ def game_plot(
         parts.append(frame.line([turns[0]] * 2, [points[0]["low"], points[0]["high"]], "whisker"))
     if lowest:
         parts.append(frame.line(turns, [each[lowest] for each in points], f"past {kind}"))
-    return frame.drawn([*parts, *_curve(frame, points, kind)], _NAMES, alt)
+    return frame.to_svg([*parts, *_curve(frame, points, kind)], _NAMES, alt)
 
 
 def games_plot(
@@ -39,7 +39,7 @@ def games_plot(
     parts = _thresholds(frame, c_high)
     for name, points in games.items():
         parts += _curve(frame, points, kinds[name])
-    return frame.drawn(parts, _NAMES, alt)
+    return frame.to_svg(parts, _NAMES, alt)
 
 
 def _curve(frame: Frame, points: Curve, kind: str) -> list[Markup]:
@@ -65,4 +65,4 @@ def habits_plot(turns: Sequence[float], shares: Mapping[str, Sequence[float]], a
             frame.line(turns, values, f"line {kind}"),
             frame.dots(turns, values, f"dot {kind}"),
         ]
-    return frame.drawn(parts, ("turn", "share of replies"), alt)
+    return frame.to_svg(parts, ("turn", "share of replies"), alt)

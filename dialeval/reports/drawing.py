@@ -1,6 +1,6 @@
-"""Small plots as inline SVG, whose colours and fonts are those of the page around them.
+"""Small plots as inline SVG with the colours and fonts of the page around them.
 
-No text that a user wrote goes into a picture but its description: names stand beside it.
+The only text from a user in a picture is its description; names are printed next to it.
 """
 
 from collections.abc import Sequence
@@ -10,10 +10,24 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
+from dialeval.metrics.results import REFERENCES
+from dialeval.reports.format import clean_text
+
+_COLOURS = 8  # of lines, in style.css.jinja
+
 
 @dataclass(frozen=True)
 class Frame:
-    """The ranges of a plot, and where on its picture a number lies."""
+    """The coordinate system of a plot.
+
+    Args:
+        x, y (`tuple[float, float]`):
+            Lowest and highest value of each axis.
+        width, height (`int`, *optional*):
+            Size of the picture in pixels.
+        left, bottom (`int`, *optional*):
+            Margins for the labels of the axes, in pixels.
+    """
 
     x: tuple[float, float]
     y: tuple[float, float]
@@ -45,42 +59,53 @@ class Frame:
     def dots(self, x: Any, y: Any, kind: str, radius: float = 2.5) -> Markup:
         """A dot at each point."""
         dot = Markup('<circle class="{}" cx="{:.1f}" cy="{:.1f}" r="{}"/>')
-        places = zip(self.across(x), self.up(y), strict=True)
-        return Markup("").join(dot.format(kind, *place, radius) for place in places)
+        points = zip(self.across(x), self.up(y), strict=True)
+        return Markup("").join(dot.format(kind, *point, radius) for point in points)
 
-    def text(self, x: float, y: float, said: str, kind: str) -> Markup:
-        """A word at a point."""
+    def text(self, x: float, y: float, label: str, kind: str) -> Markup:
+        """A label at a point."""
         word = Markup('<text class="{}" x="{:.1f}" y="{:.1f}">{}</text>')
-        return word.format(kind, float(self.across(x)), float(self.up(y)), said)
+        return word.format(kind, float(self.across(x)), float(self.up(y)), label)
 
-    def drawn(self, parts: Sequence[Markup], names: tuple[str, str], alt: str) -> Markup:
-        """The picture: axes, what is drawn between them, and its description."""
+    def to_svg(self, parts: Sequence[Markup], names: tuple[str, str], alt: str) -> Markup:
+        """The picture.
+
+        Args:
+            parts (`Sequence[Markup]`):
+                Lines, areas, dots and labels.
+            names (`tuple[str, str]`):
+                Labels of the axes.
+            alt (`str`):
+                Description for those who cannot see it.
+
+        Returns:
+            `Markup`: An `<svg>` element.
+        """
         shape = Markup('<svg class="plot" role="img" viewBox="0 0 {} {}" aria-label="{}">{}</svg>')
         inside = Markup("").join([*self._axes(*names), *parts])
-        return shape.format(self.width, self.height, alt, inside)
+        return shape.format(self.width, self.height, clean_text(alt), inside)
 
     def _points(self, x: Any, y: Any) -> str:
-        places = zip(self.across(x).tolist(), self.up(y).tolist(), strict=True)
-        return " ".join(f"{right:.1f},{down:.1f}" for right, down in places)
+        points = zip(self.across(x).tolist(), self.up(y).tolist(), strict=True)
+        return " ".join(f"{right:.1f},{down:.1f}" for right, down in points)
 
     def _axes(self, across: str, up: str) -> list[Markup]:
         floor, side = self.height - self.bottom, self.left
         parts = []
         for at in ticks(*self.x):
             parts.append(self.line([at, at], self.y, "grid"))
-            place = (float(self.across(at)), floor + 14)
-            parts.append(_word("tick middle", *place, _tick(at)))
+            parts.append(_label("tick middle", float(self.across(at)), floor + 14, _tick(at)))
         for at in ticks(*self.y):
             parts.append(self.line(self.x, [at, at], "grid"))
-            parts.append(_word("tick end", side - 5, float(self.up(at)) + 3.5, _tick(at)))
+            parts.append(_label("tick end", side - 5, float(self.up(at)) + 3.5, _tick(at)))
         middle = (side + self.width - 10) / 2
-        parts.append(_word("name middle", middle, self.height - 6, across))
+        parts.append(_label("name middle", middle, self.height - 6, across))
         turned = Markup('<text class="name middle" transform="translate(11 {:.1f}) rotate(-90)">')
         return [*parts, turned.format((floor + 8) / 2) + up + Markup("</text>")]
 
 
-def _word(kind: str, x: float, y: float, said: str) -> Markup:
-    return Markup('<text class="{}" x="{:.1f}" y="{:.1f}">{}</text>').format(kind, x, y, said)
+def _label(kind: str, x: float, y: float, text: str) -> Markup:
+    return Markup('<text class="{}" x="{:.1f}" y="{:.1f}">{}</text>').format(kind, x, y, text)
 
 
 def ticks(low: float, high: float, most: int = 5) -> list[float]:
@@ -92,7 +117,7 @@ def ticks(low: float, high: float, most: int = 5) -> list[float]:
     """
     rough = (high - low) / most
     unit = 10 ** np.floor(np.log10(rough))
-    step = next(each * unit for each in (1, 2, 5, 10) if each * unit >= rough * (1 - 1e-9))
+    step = next(n * unit for n in (1, 2, 5, 10) if n * unit >= rough * (1 - 1e-9))
     first, last = np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9)
     return [round(float(at * step), 10) + 0.0 for at in np.arange(first, last + 1)]  # no -0.0
 
@@ -104,22 +129,36 @@ def _tick(value: float) -> str:
 def interval_bar(
     value: float | None, low: float | None, high: float | None, top: float, width: int = 90
 ) -> Markup:
-    """A number and its interval between 0 and `top`, with a line where a coin stands."""
+    """A number and its interval between 0 and `top`, with a line at a random guess.
+
+    Args:
+        value, low, high (`float`, *optional*):
+            The number and the bounds of its interval.
+        top (`float`):
+            Highest value of the scale.
+        width (`int`, *optional*, defaults to 90):
+            In pixels.
+
+    Returns:
+        `Markup`: An `<svg>` element.
+    """
     bar = Markup('<svg class="bar" aria-hidden="true" viewBox="0 0 {0} 16">{1}</svg>')
     parts = [Markup('<path class="grid" d="M1 8H{}"/>').format(width - 1)]
-    parts.append(Markup('<path class="chance" d="M{:.1f} 1V15"/>').format(_place(0.5 / top, width)))
+    parts.append(
+        Markup('<path class="chance" d="M{:.1f} 1V15"/>').format(_position(0.5 / top, width))
+    )
     if low is not None and high is not None:
-        ends = (_place(low / top, width), _place(high / top, width))
-        parts.append(Markup('<path class="whisker" d="M{:.1f} 8H{:.1f}"/>').format(*ends))
+        bounds = (_position(low / top, width), _position(high / top, width))
+        parts.append(Markup('<path class="whisker" d="M{:.1f} 8H{:.1f}"/>').format(*bounds))
     if value is not None:
         dot = Markup('<circle class="dot machine" cx="{:.1f}" cy="8" r="2.5"/>')
-        parts.append(dot.format(_place(value / top, width)))
+        parts.append(dot.format(_position(value / top, width)))
     return bar.format(width, Markup("").join(parts))
 
 
 def deviation_bar(value: float | None, width: int = 60) -> Markup:
     """A signed deviation between -.5 and .5 as a bar from the middle."""
-    end = _place(0.5 + (value or 0), width)
+    end = _position(0.5 + (value or 0), width)
     bar = Markup(
         '<svg class="bar small" aria-hidden="true" viewBox="0 0 {0} 12"><path class="grid" '
         'd="M{1} 0V12"/><path class="{2}" d="M{1} 6H{3:.1f}"/></svg>'
@@ -127,5 +166,19 @@ def deviation_bar(value: float | None, width: int = 60) -> Markup:
     return bar.format(width, width // 2, "over" if (value or 0) > 0 else "under", end)
 
 
-def _place(value: float, width: int) -> float:
+def _position(value: float, width: int) -> float:
     return 4 + min(max(value, 0), 1) * (width - 8)
+
+
+def line_classes(names: Sequence[str]) -> dict[str, str]:
+    """The CSS class of each line in every plot: a colour, and dashes once colours run out.
+
+    Example:
+        >>> line_classes(["svm", "length"])
+        {'svm': 'c0', 'coin': 'reference', 'length': 'reference'}
+    """
+    classes = {
+        name: f"c{index % _COLOURS}" + (" dashed" if index >= _COLOURS else "")
+        for index, name in enumerate(name for name in names if name not in REFERENCES)
+    }
+    return {**classes, **dict.fromkeys(REFERENCES, "reference")}

@@ -1,0 +1,337 @@
+"""The results of an evaluation as rows, one per system and evaluator, and the table's columns."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from dialeval.metrics.evaluation_results import (
+    CONTEXT_INDEPENDENT,
+    DISTINGUISHABLE,
+    INCONCLUSIVE,
+    INDISTINGUISHABLE,
+    TOO_WEAK,
+    CurvePoint,
+    EvaluationResults,
+    Verdict,
+)
+from dialeval.metrics.results import REFERENCES, SECOND_HUMAN, Result, RunResults
+from dialeval.reports.format import (
+    NONE,
+    detail,
+    finite,
+    format_count,
+    format_interval,
+    format_p_value,
+    format_percent,
+    format_share,
+    format_signed,
+)
+
+UPPER_BOUND = "at most; more training data would lower it"
+FLAT = "saturated: flat within its noise"
+TOO_FEW_POINTS = "too few points to say"
+VERDICT_PHRASES = {
+    DISTINGUISHABLE: "distinguishable from human",
+    INDISTINGUISHABLE: "not distinguishable from human",
+    CONTEXT_INDEPENDENT: "context-independent: looks human but ignores the context",
+    TOO_WEAK: "evaluator too weak: inconclusive, the evaluator failed its control",
+    INCONCLUSIVE: "inconclusive",
+}
+"""How a verdict is printed."""
+READING = (
+    "AdverSuc is 1 minus the evaluator's accuracy: 0 when every response is recognised, .5 for a "
+    "random guess.",
+    "Context gain: machine-vs-random with the context minus from the response only.",
+    "ERE: 0 for a perfect evaluator, .25 for a random guess. Intervals are conditional on the "
+    "trained evaluators.",
+)
+READING_ERE = (
+    "Each scenario: AdverSuc and its deviation from the known value (.5, .5, 0, 0). ERE is the "
+    "mean absolute deviation: 0 for a perfect evaluator, .25 for a random guess.",
+    "The noise floor is the ERE of a perfect evaluator by chance on as many responses. Intervals "
+    "are conditional on the trained evaluators.",
+)
+TRANSFER = (
+    "By transfer: the evaluator is applied as it is, not retrained for each scenario. This is "
+    "another quantity, not comparable with ERE."
+)
+BY_HUMAN = f"{SECOND_HUMAN}: not a system, but the responses of another human, for comparison."
+SCENARIOS = {
+    "human_human": ("human / human", "human/\nhuman"),
+    "machine_machine": ("machine / machine", "machine/\nmachine"),
+    "human_random": ("human / random", "human/\nrandom"),
+    "human_next": ("human / next", "human/\nnext"),
+}
+_ERE_METRICS = ("ere", "ere_transfer")
+
+
+@dataclass(frozen=True)
+class Row:
+    """The results of one system by one evaluator; `None` where there is none.
+
+    Args:
+        system, evaluator (`str`):
+            Which system, evaluated by which evaluator.
+        adversuc, machine, control, ere (`Result`, *optional*):
+            Adversarial success, machine-vs-random, human-vs-random, reliability error.
+        length_matched (`Result`, *optional*):
+            Adversarial success among responses of similar length.
+        upper_bound (`bool`, *optional*, defaults to `False`):
+            Whether more training data would lower AdverSuc.
+    """
+
+    system: str
+    evaluator: str
+    adversuc: Result | None = None
+    machine: Result | None = None
+    control: Result | None = None
+    ere: Result | None = None
+    length_matched: Result | None = None
+    upper_bound: bool = False
+
+    @property
+    def reference(self) -> bool:
+        """Whether it is a baseline or a second human rather than a system."""
+        return self.evaluator in REFERENCES or self.system == SECOND_HUMAN
+
+    @property
+    def by_transfer(self) -> bool:
+        """Whether its ERE is of an evaluator that was not retrained: another quantity."""
+        return self.ere is not None and self.ere.metric == "ere_transfer"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the table.
+
+    Args:
+        name (`str`):
+            Its full name.
+        head (`str`):
+            Its header in short lines.
+        term (`str`):
+            Its entry in the glossary.
+        cell (`Callable[[Row], str]`):
+            What a row has in it.
+    """
+
+    name: str
+    head: str
+    term: str
+    cell: Callable[[Row], str]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """AdverSuc of one reliability scenario and its deviation from the known value."""
+
+    adversuc: float | None = None
+    deviation: float | None = None
+
+
+def as_evaluation(results: RunResults) -> EvaluationResults:
+    """The results as those of an evaluation; without verdicts when only reliability was run."""
+    if isinstance(results, EvaluationResults):
+        return results
+    names = [item.name for item in fields(RunResults)]
+    return EvaluationResults(**{name: getattr(results, name) for name in names})
+
+
+def value_of(result: Result | None) -> float | None:
+    """The value of a result; `None` when there is none or it is not finite."""
+    return None if result is None else finite(result.value)
+
+
+def bounds_of(result: Result | None) -> tuple[float | None, float | None]:
+    """The interval of a result."""
+    return (None, None) if result is None else (finite(result.low), finite(result.high))
+
+
+def rows_of(results: EvaluationResults) -> list[Row]:
+    """One row per system and evaluator: systems in the order of the run, reference rows last."""
+    index = {(item.metric, item.system, item.evaluator): item for item in results.results}
+    keys = _row_keys(index)
+    systems = sorted(dict.fromkeys(system for system, _ in keys), key=SECOND_HUMAN.__eq__)
+    upper = {
+        key
+        for key, state in saturation(results.curves).items()
+        if state == UPPER_BOUND and key[1] not in REFERENCES
+    }
+    ranked = sorted(keys, key=lambda key: (systems.index(key[0]), key[1] in REFERENCES))
+    return [_row(index, *key, key in upper) for key in ranked]
+
+
+def _row_keys(index: Mapping[tuple[str, str, str], Result]) -> list[tuple[str, str]]:
+    """System and evaluator of each row; an evaluator without a system only if it has no other."""
+    keys = dict.fromkeys(
+        (system, evaluator)
+        for metric, system, evaluator in index
+        if evaluator
+        and ((system and metric in ("adversuc", "machine_vs_random")) or metric in _ERE_METRICS)
+    )
+    with_system = {evaluator for system, evaluator in keys if system}
+    return [key for key in keys if key[0] or key[1] not in with_system]
+
+
+def _row(
+    index: Mapping[tuple[str, str, str], Result], system: str, evaluator: str, upper_bound: bool
+) -> Row:
+    # An ERE without a system applies to all systems.
+    keys = [(metric, name, evaluator) for name in (system, "") for metric in _ERE_METRICS]
+    errors = [index[key] for key in keys if key in index]
+    return Row(
+        system,
+        evaluator,
+        adversuc=index.get(("adversuc", system, evaluator)),
+        machine=index.get(("machine_vs_random", system, evaluator)),
+        control=index.get(("human_vs_random", "", evaluator)),
+        ere=errors[0] if errors else None,
+        length_matched=index.get(("adversuc_length_matched", system, evaluator)),
+        upper_bound=upper_bound,
+    )
+
+
+def saturation(curves: Sequence[CurvePoint]) -> dict[tuple[str, str], str]:
+    """By system and evaluator: whether more training data would lower AdverSuc.
+
+    It would if AdverSuc with half of the training data lies above the interval with all of it.
+    Both are measured on the same responses, so their difference is about as noisy as one of them.
+    """
+    points: dict[tuple[str, str], dict[float, CurvePoint]] = {}
+    for point in curves:
+        points.setdefault((point.system, point.evaluator), {})[round(point.share, 3)] = point
+    return {key: _saturation(curve.get(0.5), curve.get(1)) for key, curve in points.items()}
+
+
+def _saturation(half: CurvePoint | None, full: CurvePoint | None) -> str:
+    if half is None or full is None:
+        return TOO_FEW_POINTS
+    before, bound = finite(half.adversuc), finite(full.high)
+    if before is None or bound is None or finite(full.adversuc) is None:
+        return TOO_FEW_POINTS
+    return UPPER_BOUND if before > bound else FLAT
+
+
+def scenarios_of(result: Result | None) -> dict[str, Scenario]:
+    """The four scenarios of a reliability error; empty ones where there is no number."""
+    details: Mapping[str, Any] = result.details if result is not None else {}
+    numbers = details["scenarios"] or {} if "scenarios" in details else {}
+    return {
+        name: Scenario(finite(numbers[name]["adversuc"]), finite(numbers[name]["deviation"]))
+        if numbers.get(name)
+        else Scenario()
+        for name in SCENARIOS
+    }
+
+
+def only_reliability(rows: Sequence[Row]) -> bool:
+    """Whether the run measured the reliability of evaluators and no system."""
+    return bool(rows) and not any(row.adversuc or row.machine for row in rows)
+
+
+def columns_of(rows: Sequence[Row]) -> list[Column]:
+    """The columns that these rows need; errors by transfer have their own."""
+    modes = {row.by_transfer for row in rows if row.ere} or {False}
+    errors = [column for mode, column in _ERE_COLUMNS.items() if mode in modes]
+    if only_reliability(rows):
+        return [*errors, *_RELIABILITY_COLUMNS]
+    return [*_FIRST_COLUMNS, *errors, *_LAST_COLUMNS]
+
+
+def notes_of(rows: Sequence[Row]) -> list[str]:
+    """How to read the table: only what these rows need."""
+    reading = READING_ERE if only_reliability(rows) else READING
+    bound = [f"≤: {UPPER_BOUND}."] if any(row.upper_bound for row in rows) else []
+    transfer = [TRANSFER] if any(row.by_transfer for row in rows) else []
+    human = [BY_HUMAN] if any(row.system == SECOND_HUMAN for row in rows) else []
+    return [*reading, *bound, *transfer, *human]
+
+
+def headline_verdicts(results: EvaluationResults) -> dict[str, Verdict]:
+    """The first verdict of each system: that of the most reliable evaluator."""
+    verdicts: dict[str, Verdict] = {}
+    for verdict in results.verdicts:
+        verdicts.setdefault(verdict.system, verdict)
+    return verdicts
+
+
+def verdict_phrase(verdict: str) -> str:
+    """How a verdict is printed.
+
+    Example:
+        >>> verdict_phrase("indistinguishable")
+        'not distinguishable from human'
+    """
+    return VERDICT_PHRASES.get(verdict, verdict)
+
+
+def accuracy_phrase(row: Row) -> str:
+    """The accuracy in percent and AdverSuc in parentheses.
+
+    Example:
+        >>> result = Result("adversuc", "bot", "svm", 0.229, 0.2, 0.3, 100, "")
+        >>> accuracy_phrase(Row("bot", "svm", adversuc=result))
+        '77 % (AdverSuc .229)'
+    """
+    value = value_of(row.adversuc)
+    return NONE if value is None else f"{format_percent(1 - value)} (AdverSuc {_adversuc(row)})"
+
+
+def _adversuc(row: Row) -> str:
+    return ("≤ " if row.upper_bound else "") + format_share(value_of(row.adversuc))
+
+
+def _accuracy(row: Row) -> str:
+    value = value_of(row.adversuc)
+    return NONE if value is None else format_percent(1 - value)
+
+
+def _ere(row: Row, by_transfer: bool) -> str:
+    return format_share(value_of(row.ere)) if row.by_transfer == by_transfer else NONE
+
+
+def _count(result: Result | None) -> str:
+    return NONE if result is None else format_count(result.n)
+
+
+def _scenario_column(name: str) -> Column:
+    def cell(row: Row) -> str:
+        scenario = scenarios_of(row.ere)[name]
+        if scenario.adversuc is None:
+            return NONE
+        return f"{format_share(scenario.adversuc)}\n{format_signed(scenario.deviation)}"
+
+    return Column(*SCENARIOS[name], "ere", cell)
+
+
+_FIRST_COLUMNS = (
+    Column("accuracy", "accu-\nracy", "accuracy", _accuracy),
+    Column("AdverSuc", "AdverSuc", "adversuc", _adversuc),
+    Column("95 %", "95 %", "clustered-interval",
+           lambda row: format_interval(*bounds_of(row.adversuc))),
+    Column("n", "n", "n", lambda row: _count(row.adversuc)),
+    Column("machine-vs-random", "machine/\nrandom", "machine-vs-random",
+           lambda row: format_share(value_of(row.machine))),
+    Column("response only", "response\nonly", "response-only",
+           lambda row: format_share(detail(row.machine, "response_only"))),
+    Column("context gain", "context\ngain", "context-gain",
+           lambda row: format_signed(detail(row.machine, "gap"))),
+    Column("human-vs-random", "human/\nrandom", "human-vs-random",
+           lambda row: format_share(value_of(row.control))),
+)  # fmt: skip
+_ERE_COLUMNS = {
+    False: Column("ERE", "ERE", "ere", lambda row: _ere(row, False)),
+    True: Column("ERE (transfer)", "ERE by\ntransfer", "ere-transfer", lambda row: _ere(row, True)),
+}
+_LAST_COLUMNS = (
+    Column("AUROC", "AUROC", "auroc", lambda row: format_share(detail(row.adversuc, "auroc"))),
+    Column("p-value", "p", "p-value",
+           lambda row: format_p_value(detail(row.adversuc, "p_value"))),
+)  # fmt: skip
+_RELIABILITY_COLUMNS = (
+    Column("95 %", "95 %", "clustered-interval", lambda row: format_interval(*bounds_of(row.ere))),
+    Column("noise floor", "noise\nfloor", "noise-floor",
+           lambda row: format_share(detail(row.ere, "noise_floor"))),
+    Column("n", "n", "n", lambda row: _count(row.ere)),
+    *map(_scenario_column, SCENARIOS),
+)  # fmt: skip

@@ -1,0 +1,98 @@
+"""An evaluation on the terminal: one line per verdict, and the table."""
+
+from collections.abc import Sequence
+from io import StringIO
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from dialeval.metrics.results import RunResults
+from dialeval.reports.evaluation.rows import (
+    Column,
+    Row,
+    as_evaluation,
+    columns_of,
+    headline_verdicts,
+    notes_of,
+    only_reliability,
+    rows_of,
+    verdict_phrase,
+)
+from dialeval.reports.format import one_line
+
+FULL_WIDTH = 106
+"""Characters that all columns need; a narrower terminal shows fewer columns."""
+_LEFT_OUT = {FULL_WIDTH: ("accuracy",), 100: ("response only", "AUROC", "n")}
+"""Below this width, these columns are left out."""
+
+
+def evaluation_table(results: RunResults, width: int = 100) -> Table:
+    """The evaluation for the terminal: one system after the other, reference rows dimmed.
+
+    Args:
+        results (`RunResults`):
+            Results of an evaluation or of a reliability run.
+        width (`int`, *optional*, defaults to 100):
+            Width of the terminal; a narrow one gets fewer columns, but always names and AdverSuc.
+
+    Returns:
+        `Table`: To be printed with rich.
+    """
+    results = as_evaluation(results)
+    rows = rows_of(results)
+    columns = _fitting_columns(rows, width)
+    table = Table(box=box.SIMPLE_HEAD, padding=0, show_edge=False)
+    table.title = "Reliability" if only_reliability(rows) else "Evaluation"
+    table.title_justify = table.caption_justify = "left"
+    table.add_column("system", overflow="fold", min_width=6)
+    table.add_column("evaluator", overflow="fold", min_width=9)
+    for column in columns:
+        table.add_column(column.head, justify="right", no_wrap=True)
+    _add_rows(table, rows, columns)
+    lines = [*notes_of(rows), one_line(results.signature)]
+    table.caption = Text("\n".join(line for line in lines if line))
+    return table
+
+
+def _fitting_columns(rows: Sequence[Row], width: int) -> list[Column]:
+    columns = columns_of(rows)
+    if only_reliability(rows):
+        return columns
+    left_out = [name for limit, names in _LEFT_OUT.items() if width < limit for name in names]
+    return [column for column in columns if column.name not in left_out]
+
+
+def _add_rows(table: Table, rows: Sequence[Row], columns: Sequence[Column]) -> None:
+    """One row each, the name of a system only in its first, a line between systems."""
+    previous = None
+    for row in rows:
+        if previous is not None and row.system != previous:
+            table.add_section()
+        system = Text(one_line(row.system) if row.system != previous else "", style="bold")
+        cells = [column.cell(row) for column in columns]
+        style = "dim" if row.reference else ""
+        table.add_row(system, Text(one_line(row.evaluator)), *cells, style=style)
+        previous = row.system
+
+
+def verdict_lines(results: RunResults) -> list[Text]:
+    """One line per system: its verdict, by which evaluator, and why."""
+    lines = []
+    for verdict in headline_verdicts(as_evaluation(results)).values():
+        line = Text(one_line(verdict.system), style="bold")
+        line.append(f", evaluated by {one_line(verdict.evaluator)}: ", style="not bold")
+        line.append(f"{verdict_phrase(one_line(verdict.verdict))}. ", style="bold")
+        lines.append(line.append(one_line(verdict.text), style="not bold"))
+    return lines
+
+
+def to_text(results: RunResults, width: int = 100) -> str:
+    """The verdicts and the table as plain text: what `print(results)` shows."""
+    page = StringIO()
+    console = Console(file=page, width=width, color_system=None)
+    for line in verdict_lines(results):
+        console.print(line)
+    console.print(evaluation_table(results, width))
+    return page.getvalue().rstrip("\n")
