@@ -1,7 +1,7 @@
-"""What the Hub gives: folders of a known revision, and plain words where it gives nothing.
+"""Downloads from the Hub: folders of a known revision, with retries and clear error messages.
 
-Every room may ask for them. A client of the Hub would give an old copy without a word where the Hub
-does not answer; here it is asked again, and what was taken is said.
+Every package may use them. A client of the Hub silently returns an old copy when the Hub does not
+answer; here the request is repeated, and the use of an old copy is logged.
 """
 
 import logging
@@ -13,18 +13,18 @@ from typing import Any, TypeVar
 
 from dialeval.dialogues.sources import BadInput
 
-__all__ = ["BadInput", "again", "in_plain_words", "revision_of", "snapshot", "without_tokens"]
+__all__ = ["BadInput", "hub_error", "revision_of", "snapshot", "with_retries", "without_tokens"]
 
 logger = logging.getLogger(__name__)
 
-Found = TypeVar("Found")
+T = TypeVar("T")
 TEXTS = (
     ".json", ".jsonl", ".csv", ".tsv", ".txt", ".md", ".jinja", ".yaml", ".yml", ".html", ".svg",
 )  # fmt: skip
 PUBLISHED = (".safetensors", ".skops", ".parquet", ".png", *TEXTS)
 """Endings of files that are pushed and pulled: none of them is code, or a pickle of it."""
 WAITS = (0.5, 1.0, 2.0)
-"""Seconds before the Hub is asked again."""
+"""Seconds before each retry."""
 _TOKEN = re.compile(r"\b(hf|api_org)_\w{8,}")
 
 
@@ -35,42 +35,58 @@ def snapshot(
     local_files_only: bool = False,
     **options: Any,
 ) -> Path:
-    """The folder of a repository in the cache, downloaded where the Hub has something newer.
+    """The folder of a repository in the cache, downloaded if the Hub has a newer revision.
 
     Args:
+        name (`str`):
+            The repository.
+        repo_type (`str`, *optional*, defaults to `"model"`):
+            `model`, `dataset` or `space`.
+        revision (`str`, *optional*):
+            Branch, tag or commit; the main branch by default.
+        local_files_only (`bool`, *optional*, defaults to `False`):
+            Do not contact the Hub.
         options:
             Of `huggingface_hub.snapshot_download`; by default files that end as in `PUBLISHED`.
+
+    Returns:
+        `Path`: The folder.
     """
-    from huggingface_hub import HfApi, constants, snapshot_download
+    from huggingface_hub import HfApi, constants
 
     options.setdefault("allow_patterns", [f"*{ending}" for ending in PUBLISHED])
-    asked = {"repo_type": repo_type, "revision": revision}
+    request: dict[str, Any] = {**options, "repo_type": repo_type, "revision": revision}
     if local_files_only or constants.HF_HUB_OFFLINE:
-        with_cache = {**asked, **options, "local_files_only": True}
-        return Path(_said(lambda: snapshot_download(name, **with_cache), name, revision))
+        return _download(name, {**request, "local_files_only": True}, revision)
     try:
-        sha = with_retries(lambda: HfApi().repo_info(name, **asked).sha)
+        info = with_retries(lambda: HfApi().repo_info(name, repo_type=repo_type, revision=revision))
     except Exception as error:
-        return _old_copy(error, name, asked, options)
-    found = _said(
-        lambda: with_retries(lambda: snapshot_download(name, **asked, **options)), name, revision
-    )
-    if Path(found).name != sha:  # an old copy, because the Hub did not answer the second time
-        exact = {**asked, **options, "revision": sha}
-        found = _said(lambda: with_retries(lambda: snapshot_download(name, **exact)), name, revision)
-    return Path(found)
+        return _cached_copy(error, name, request)
+    folder = _download(name, request, revision)
+    if folder.name != info.sha:  # an old copy, because the Hub did not answer the second time
+        folder = _download(name, {**request, "revision": info.sha}, revision)
+    return folder
 
 
-def _old_copy(error: Exception, name: str, asked: dict[str, Any], options: dict[str, Any]) -> Path:
-    """The copy in the cache where the Hub does not answer; where it says no, that counts."""
+def _download(name: str, request: dict[str, Any], revision: str | None) -> Path:
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(with_retries(lambda: snapshot_download(name, **request)))
+    except Exception as error:
+        raise hub_error(error, name, revision) from None
+
+
+def _cached_copy(error: Exception, name: str, request: dict[str, Any]) -> Path:
+    """The copy in the cache if the Hub does not answer; raises if it refused the request."""
     from huggingface_hub import snapshot_download
 
     if not is_transient(error):
-        raise hub_error(error, name, asked["revision"]) from None
+        raise hub_error(error, name, request["revision"]) from None
     try:
-        folder = Path(snapshot_download(name, **asked, **options, local_files_only=True))
+        folder = Path(snapshot_download(name, **{**request, "local_files_only": True}))
     except Exception:
-        raise hub_error(error, name, asked["revision"]) from None
+        raise hub_error(error, name, request["revision"]) from None
     logger.warning(
         "The Hub does not answer; %s is the copy of revision %s in the cache, which may be old.",
         name, revision_of(folder),
@@ -79,12 +95,12 @@ def _old_copy(error: Exception, name: str, asked: dict[str, Any], options: dict[
 
 
 def revision_of(folder: Path) -> str:
-    """The commit of a folder in the cache, in short."""
+    """The abbreviated commit of a folder in the cache."""
     return folder.name[:12]
 
 
-def with_retries(call: Callable[[], Found], waits: tuple[float, ...] = WAITS) -> Found:
-    """What a call gives, tried again where the Hub stumbles or the line breaks."""
+def with_retries(call: Callable[[], T], waits: tuple[float, ...] = WAITS) -> T:
+    """What a call returns; it is repeated after an error of the server or the network."""
     for wait in waits:
         try:
             return call()
@@ -92,87 +108,92 @@ def with_retries(call: Callable[[], Found], waits: tuple[float, ...] = WAITS) ->
             if not is_transient(error):
                 raise
             what = status_of(error) or type(error).__name__
-            logger.warning("The Hub did not answer (%s); asking again in %s s.", what, wait)
+            logger.warning("The Hub did not answer (%s); retrying in %s s.", what, wait)
             time.sleep(wait)
     return call()
 
 
-def is_transient(error: Exception) -> bool:
-    """Whether an error may be gone the next time: an overload, an outage, a broken line."""
+def is_transient(error: BaseException) -> bool:
+    """Whether a retry may succeed: an overload, an outage, a broken connection."""
     from huggingface_hub.errors import HTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
 
     status = status_of(error)
     if status is not None:
         return status >= 500 or status in (408, 429)
-    if isinstance(error, LocalEntryNotFoundError):  # the client's word for a line that broke
+    if isinstance(error, LocalEntryNotFoundError):  # how the client reports a lost connection
         return error.__cause__ is not None and is_transient(error.__cause__)
     broken = isinstance(error, HTTPError | ConnectionError | TimeoutError)
     return broken and not isinstance(error, OfflineModeIsEnabled)
 
 
-def status_of(error: Exception) -> int | None:
-    """The number of an HTTP answer, where there was one."""
+def status_of(error: BaseException) -> int | None:
+    """The status code of an HTTP response, if there was one."""
     return getattr(getattr(error, "response", None), "status_code", None)
 
 
-def _said(call: Callable[[], Found], name: str, revision: str | None = None) -> Found:
-    try:
-        return call()
-    except Exception as error:
-        raise hub_error(error, name, revision) from None
+def hub_error(error: BaseException, name: str, revision: str | None = None) -> BadInput:
+    """An error of the Hub as a message with a hint, without any token.
 
+    Args:
+        error (`BaseException`):
+            What the client raised.
+        name (`str`):
+            The repository.
+        revision (`str`, *optional*):
+            The revision that was requested.
 
-def hub_error(error: Exception, name: str, revision: str | None = None) -> BadInput:
-    """What went wrong with the Hub and what to do, without any token."""
+    Returns:
+        `BadInput`: To be raised.
+    """
     from huggingface_hub import errors
 
     if isinstance(error, BadInput):
         return error
     if isinstance(error, errors.GatedRepoError):
-        return BadInput("its owner has to let you in.", name, hint="Ask for access on its page.")
+        return BadInput("access is restricted.", name, hint="Request access on its page.")
     if isinstance(error, errors.RepositoryNotFoundError):
         hint = "Check the name; if it is private, log in: hf auth login"
-        return BadInput("the Hub has no such repository, or does not show it.", name, hint=hint)
+        return BadInput("no such repository on the Hub, or no access to it.", name, hint=hint)
     if isinstance(error, errors.RevisionNotFoundError):
         hint = "Name another branch, tag or commit."
         return BadInput(f"it has no revision {revision!r}.", name, hint=hint)
     if isinstance(error, errors.HFValidationError):
-        message = f"this is no name on the Hub: {without_tokens(error)}"
+        message = f"not a valid Hub name: {without_tokens(error)}"
         return BadInput(message, name, hint="Write owner/name.")
     status = status_of(error)
     if status is not None:
         return _by_status(status, name, error)
     if is_transient(error):
-        hint = "Check the network, and HF_ENDPOINT if it is set; then give the command again."
+        hint = "Check the network, and HF_ENDPOINT if it is set; then run the command again."
         return BadInput(f"the Hub cannot be reached ({type(error).__name__}).", name, hint=hint)
     if isinstance(error, errors.LocalEntryNotFoundError | errors.OfflineModeIsEnabled):
         hint = "Go online once, or give a folder: dialeval pull NAME --output-dir DIR"
-        return BadInput("it is not in the cache, and the Hub was not asked.", name, hint=hint)
-    return BadInput(f"the Hub does not give it: {without_tokens(error)}", name)
+        return BadInput("it is not in the cache, and the Hub was not contacted.", name, hint=hint)
+    return BadInput(f"the download failed: {without_tokens(error)}", name)
 
 
-def _by_status(status: int, name: str, error: Exception) -> BadInput:
+def _by_status(status: int, name: str, error: BaseException) -> BadInput:
     messages = {
-        401: ("the Hub does not know who you are (401).", "Log in: hf auth login"),
+        401: ("you are not logged in to the Hub (401).", "Log in: hf auth login"),
         403: (
-            "your token may not do this (403).",
-            "Make one that can write here, or choose a name of your own.",
+            "your token has no permission for this (403).",
+            "Create one with write access, or choose a name in your namespace.",
         ),
-        404: ("the Hub has no such place (404).", "Check the name."),
-        409: ("somebody else changed it at the same time (409).", "Give the command again."),
-        412: ("somebody else changed it at the same time (412).", "Give the command again."),
-        429: ("the Hub wants fewer requests (429).", "Wait some minutes, then go on."),
+        404: ("not found on the Hub (404).", "Check the name."),
+        409: ("somebody else changed it at the same time (409).", "Run the command again."),
+        412: ("somebody else changed it at the same time (412).", "Run the command again."),
+        429: ("too many requests to the Hub (429).", "Wait some minutes, then try again."),
     }
     if status >= 500:
-        hint = "Nothing was changed; give the command again later."
-        return BadInput(f"the Hub is out of order ({status}).", name, hint=hint)
-    said = getattr(error, "server_message", None) or str(error).strip().splitlines()[0]
-    message, hint = messages.get(status, (f"the Hub says no ({status}): {said}", ""))
+        hint = "Nothing was changed; run the command again later."
+        return BadInput(f"the Hub has a server error ({status}).", name, hint=hint)
+    reason = getattr(error, "server_message", None) or str(error).strip().splitlines()[0]
+    message, hint = messages.get(status, (f"the Hub refused the request ({status}): {reason}", ""))
     return BadInput(without_tokens(message), name, hint=hint)
 
 
 def without_tokens(text: Any) -> str:
-    """Words without anything that opens a door.
+    """A text without access tokens.
 
     Example:
         >>> without_tokens("Bearer hf_abcdefghijkl failed")
@@ -180,6 +201,6 @@ def without_tokens(text: Any) -> str:
     """
     from huggingface_hub import get_token
 
-    told, token = str(text), get_token()
-    told = told.replace(token, "...") if token and len(token) > 3 else told
-    return _TOKEN.sub(r"\1_...", told)
+    message, token = str(text), get_token()
+    message = message.replace(token, "...") if token and len(token) > 3 else message
+    return _TOKEN.sub(r"\1_...", message)

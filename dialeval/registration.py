@@ -1,7 +1,7 @@
-"""Makes `evaluate.load("dialeval/<name>")` work in any folder: the scripts where it looks for them.
+"""Makes `evaluate.load("dialeval/<name>")` work in any folder by installing the metric scripts.
 
 `evaluate` tries a folder, then the Hub, then its cache of modules seen before. Each script is put
-there as a download would have put it, without importing `evaluate`, which takes seconds.
+there as a download would do it, without importing `evaluate`, which takes seconds.
 """
 
 import os
@@ -16,19 +16,19 @@ from dialeval._version import __version__
 
 _PACKAGE = Path(__file__).parent
 _KEY = 64  # hexadecimal digits: `evaluate` takes a folder for a version when its name is so long
-_TICK = 1_000_000  # ns; times are compared as floats of seconds, which cannot tell nanoseconds
+_TICK = 1_000_000  # ns; times are compared as floats of seconds, which cannot resolve nanoseconds
 
 
 def scripts() -> dict[str, Path]:
     """The module script of each metric folder of this installation, by name."""
-    found = sorted(_PACKAGE.glob("*/*.py"))
-    return {path.stem: path for path in found if path.stem == path.parent.name}
+    paths = sorted(_PACKAGE.glob("*/*.py"))
+    return {path.stem: path for path in paths if path.stem == path.parent.name}
 
 
 def modules_folder() -> Path:
     """Where `evaluate` keeps the metric modules it has seen."""
     config = sys.modules.get("evaluate.config")
-    if config is not None:  # what it has read once, it does not read again
+    if config is not None:  # it reads the environment once, on import
         return Path(config.HF_MODULES_CACHE) / "evaluate_modules" / "metrics"
     cache = os.path.join(os.environ.get("XDG_CACHE_HOME", "~/.cache"), "huggingface")
     home = os.path.expanduser(os.environ.get("HF_HOME", cache))
@@ -37,38 +37,38 @@ def modules_folder() -> Path:
 
 
 def register() -> dict[str, Path]:
-    """Put the scripts where `evaluate` finds them, and give the place of each.
+    """Install the scripts where `evaluate` finds them; returns the path of each copy.
 
     Raises:
-        OSError: Where a place cannot be written to; the other scripts are in place then.
+        OSError: If a copy cannot be written; the other scripts are installed then.
     """
-    folder, placed, problems = modules_folder(), {}, []
+    folder, copies, problems = modules_folder(), {}, []
     for name, script in scripts().items():
         try:
-            placed[name] = _place(script, folder / f"dialeval--{name}")
+            copies[name] = _install(script, folder / f"dialeval--{name}")
         except OSError as error:
             problems.append(error)
     if problems:
         raise problems[0]
-    return placed
+    return copies
 
 
 def register_quietly() -> None:
-    """[`register`] for the import of dialeval: what goes wrong is worth a warning, not more."""
+    """[`register`] for the import of dialeval: errors are logged as a warning."""
     try:
         register()
     except Exception as error:
         import logging
 
         logging.getLogger("dialeval").warning(
-            f"The cache of `evaluate` cannot be written ({error}), so "
+            f"Could not write to the cache of `evaluate` ({error}), so "
             'evaluate.load("dialeval/<name>") may not find its modules. '
             "Set HF_HOME or HF_MODULES_CACHE to a folder that can be written."
         )
 
 
-def _place(script: Path, folder: Path) -> Path:
-    """The script's copy, made unless it is there, and newer than those of other versions."""
+def _install(script: Path, folder: Path) -> Path:
+    """Path of the script's copy, written if missing and newer than those of other versions."""
     content = script.read_bytes()
     key = sha256(__version__.encode() + b"\0" + content).hexdigest()
     copy = folder / key / script.name
@@ -83,7 +83,7 @@ def _place(script: Path, folder: Path) -> Path:
 
 
 def _other_versions(folder: Path, copy: Path) -> list[int]:
-    """Times of the other copies; a version without its script hides all, so it is put aside."""
+    """Times of the other copies; a version without its script hides all, so it is renamed."""
     times = []
     for version in folder.iterdir() if folder.is_dir() else ():
         if len(version.name) != _KEY:
@@ -91,32 +91,32 @@ def _other_versions(folder: Path, copy: Path) -> list[int]:
         try:
             changed = (version / copy.name).stat().st_mtime_ns
         except (FileNotFoundError, NotADirectoryError):
-            _put_aside(version)
+            _rename_broken(version)
         else:
             if version != copy.parent:
                 times.append(changed)
     return times
 
 
-def _put_aside(version: Path) -> None:
+def _rename_broken(version: Path) -> None:
     with suppress(FileNotFoundError):  # another process was faster
-        version.rename(_beside(version))
+        version.rename(_ignored_name(version))
 
 
 def _write(content: bytes, copy: Path) -> None:
-    """Write a script beside its place and move it there, folder and all, complete."""
-    aside = _beside(copy.parent)
-    aside.mkdir(parents=True)
+    """Write a script in a temporary folder and rename the folder, so that it appears complete."""
+    temporary = _ignored_name(copy.parent)
+    temporary.mkdir(parents=True)
     try:
-        (aside / copy.name).write_bytes(content)
-        aside.rename(copy.parent)
+        (temporary / copy.name).write_bytes(content)
+        temporary.rename(copy.parent)
     except OSError:
         if not copy.is_file():  # else another process was faster
             raise
     finally:
-        shutil.rmtree(aside, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _beside(version: Path) -> Path:
-    """A name of its own, of a length that `evaluate` passes over."""
+def _ignored_name(version: Path) -> Path:
+    """A unique name, of a length that `evaluate` ignores."""
     return version.with_name(f"{version.name[:8]}-{os.urandom(8).hex()}")

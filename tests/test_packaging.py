@@ -1,4 +1,4 @@
-"""The wheel: built, installed in a fresh environment, and asked what it holds."""
+"""The wheel: built, installed in a fresh environment, and inspected there."""
 
 import json
 import shutil
@@ -71,16 +71,16 @@ def test_the_wheel_works_in_a_fresh_environment(wheel, tmp_path, tree):
     site = Path(run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
     (site / "libraries.pth").write_text(sysconfig.get_path("purelib"))
     run(sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--quiet", wheel)
-    told = json.loads(run(python, "-c", ASK, cwd=tmp_path))
-    assert Path(told["file"]).is_relative_to(site)
-    assert "planted" in told["metrics"]
+    contents = json.loads(run(python, "-c", ASK, cwd=tmp_path))
+    assert Path(contents["file"]).is_relative_to(site)
+    assert "planted" in contents["metrics"]
     metric_folders = {
         p.parent.name for p in (tree / "dialeval").glob("*/*.py") if p.stem == p.parent.name
     }
-    assert set(told["metrics"]) == metric_folders
+    assert set(contents["metrics"]) == metric_folders
     whole = (path for path in (ROOT / "cards").glob("*.jinja") if path.name[0] != "_")
-    assert told["cards"] == sorted(path.name.split(".")[0] for path in whole)
-    assert {"passages", "dailydialog", "chitchat"} <= set(told["formats"])
+    assert contents["cards"] == sorted(path.name.split(".")[0] for path in whole)
+    assert {"passages", "dailydialog", "chitchat"} <= set(contents["formats"])
     assert "data" in run(tmp_path / "fresh" / "bin" / "dialeval", "--help", cwd=tmp_path)
 
 

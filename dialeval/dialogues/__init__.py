@@ -1,15 +1,10 @@
-"""Room 1. Dialogues: what a conversation is, how corpora are read, cut, split and paired."""
+"""Dialogues: what a conversation is, how corpora are read, cut, split and paired."""
 
+from dialeval.dialogues.authors import authors, by_author
 from dialeval.dialogues.cutting import FILTERS, Cut, Filters
 from dialeval.dialogues.formats import Format, format_of, formats, reader
-from dialeval.dialogues.pairing import (
-    PAIR_FEATURES,
-    SCENARIOS,
-    Pairing,
-    authors,
-    by_author,
-    pair_folds,
-)
+from dialeval.dialogues.pair_tables import PAIR_FEATURES
+from dialeval.dialogues.pairing import SCENARIOS, Pairing, pair_folds
 from dialeval.dialogues.reading import (
     ReadOptions,
     ReadReport,
@@ -31,9 +26,9 @@ from dialeval.dialogues.splits import (
 from dialeval.dialogues.storage import (
     FEATURES,
     Passages,
+    atomic_write,
     iterate,
     to_passages,
-    whole_file,
     write_passages,
 )
 from dialeval.dialogues.tokens import count_tokens, tokens
@@ -59,6 +54,7 @@ __all__ = [
     "SeenDialogues",
     "Source",
     "Turn",
+    "atomic_write",
     "authors",
     "by_author",
     "count_tokens",
@@ -78,6 +74,5 @@ __all__ = [
     "to_passages",
     "tokens",
     "warn_if_seen",
-    "whole_file",
     "write_passages",
 ]

@@ -1,4 +1,4 @@
-"""Which columns of a Hub dataset are context and response: asked for once, then remembered."""
+"""Which columns of a Hub dataset are context and response: prompted for once, then stored."""
 
 import json
 import sys
@@ -7,82 +7,87 @@ from pathlib import Path
 from typing import Any
 
 from dialeval.dialogues.sources import BadInput
-from dialeval.dialogues.storage import whole_file
+from dialeval.dialogues.storage import atomic_write
 
 NEEDED = ("context", "response")
 
 
 def columns_of(name: str, row: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, str]:
-    """Our column names to those of a dataset, from what was given, remembered or answered.
+    """Our column names to those of a dataset: as given, as stored, or as typed by the user.
 
     Args:
+        name (`str`):
+            Name of the dataset on the Hub.
         row (`Mapping`):
             The first record of the dataset.
         given (`Mapping[str, str]`):
-            What stands on the command line, or nothing.
+            Columns from the command line; may be empty.
+
+    Returns:
+        `dict[str, str]`: The dataset's column for each of our names; empty where they are equal.
     """
     if given:
         if _fits(given, row):
-            remember(name, given)
+            store_columns(name, given)
         return dict(given)
     if _is_chat(row) or _fits({}, row):
         return {}
-    found = remembered(name)
-    if found and _fits(found, row):
-        return found
+    stored = stored_columns(name)
+    if stored and _fits(stored, row):
+        return stored
     if not (sys.stdin and sys.stdin.isatty() and sys.stderr.isatty()):
         raise BadInput(
-            f"it has the columns {', '.join(row)}, and it is not known which are context and "
-            "response.",
+            f"it has the columns {', '.join(row)}, but dialeval does not know which of them are "
+            "context and response.",
             f"hub:{name}",
-            remedy="Say it once, it is remembered: --column context=NAME --column response=NAME",
+            hint="Name them once, they are stored: --column context=NAME --column response=NAME",
         )
-    found = {ours: _ask(name, ours, list(row)) for ours in NEEDED}
-    remember(name, found)
-    return found
+    answers = {field: _ask(name, field, list(row)) for field in NEEDED}
+    store_columns(name, answers)
+    return answers
 
 
 def _fits(columns: Mapping[str, str], row: Mapping[str, Any]) -> bool:
-    return all(columns.get(ours, ours) in row for ours in NEEDED)
+    return all(columns.get(field, field) in row for field in NEEDED)
 
 
 def _is_chat(row: Mapping[str, Any]) -> bool:
     return bool({"messages", "conversations"} & set(row))
 
 
-def _ask(name: str, ours: str, theirs: list[str]) -> str:
-    """Ask on the terminal until a column is named."""
-    question = f"Which column of {name} is the {ours}? ({', '.join(theirs)}) "
+def _ask(name: str, field: str, columns: list[str]) -> str:
+    """Ask on the terminal until the user names a column."""
+    question = f"Which column of {name} is the {field}? ({', '.join(columns)}) "
     while True:
         print(question, end="", file=sys.stderr, flush=True)
         answer = sys.stdin.readline()
         if not answer:
-            raise BadInput(f"no column was named for the {ours}.", f"hub:{name}")
-        if answer.strip() in theirs:
+            raise BadInput(f"no column was named for the {field}.", f"hub:{name}")
+        if answer.strip() in columns:
             return answer.strip()
 
 
-def remembered(name: str) -> dict[str, str]:
-    """The columns of a dataset as they were given before."""
-    found = _all().get(name, {})
-    return {str(ours): str(theirs) for ours, theirs in found.items()}
+def stored_columns(name: str) -> dict[str, str]:
+    """The columns of a dataset as they were given before; empty if they never were."""
+    columns = _read_store().get(name, {})
+    return {str(field): str(column) for field, column in columns.items()}
 
 
-def remember(name: str, columns: Mapping[str, str]) -> None:
-    """Write down the columns of a dataset; where that is not possible, they are asked for again."""
+def store_columns(name: str, columns: Mapping[str, str]) -> None:
+    """Store the columns of a dataset; without write access the user is prompted next time."""
     try:
-        with whole_file(_path()) as file:
-            json.dump({**_all(), name: dict(columns)}, file, ensure_ascii=False, indent=2)
+        with atomic_write(_path()) as file:
+            json.dump({**_read_store(), name: dict(columns)}, file, ensure_ascii=False, indent=2)
     except OSError:
         return
 
 
-def _all() -> dict[str, dict[str, str]]:
+def _read_store() -> dict[str, dict[str, str]]:
     try:
-        found = json.loads(_path().read_text(encoding="utf-8"))
+        datasets = json.loads(_path().read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return {name: each for name, each in found.items() if isinstance(each, dict)}
+    return {name: columns for name, columns in datasets.items() if isinstance(columns, dict)}
 
 
 def _path() -> Path:

@@ -94,10 +94,10 @@ class Cut:
 
 @dataclass(frozen=True)
 class Filters:
-    """Which passages the papers leave out. Lengths are in tokens, ends included; `None` is free.
+    """Which passages the papers leave out. Lengths are inclusive token counts; `None` is no limit.
 
     A pair is kept or dropped whole: when one author's response to a context fails, the other
-    authors' responses to it go as well, so that no filter can tell the classes apart.
+    authors' responses to it are dropped as well, so that no filter separates the classes.
     """
 
     min_response: int | None = None
@@ -124,11 +124,24 @@ FILTERS = {
 (Bruni and Fernández, 2017, sec. 2.2; we read "the context" as all its turns together)."""
 
 
-def checked(passage: Passage, needs_context: bool = True, allow_empty: bool = False) -> Passage:
+def check_passage(
+    passage: Passage, needs_context: bool = True, allow_empty: bool = False
+) -> Passage:
     """The passage itself, if its context and response have words in them.
 
-    A record that says of itself that it is `empty`, or has `no_context`, was written so: a machine
-    did say nothing, a file of responses alone was normalised.
+    A record marked `empty` or `no_context` is accepted: a system did answer with nothing, or a file
+    of responses alone was normalised.
+
+    Args:
+        passage (`Passage`):
+            What to check.
+        needs_context (`bool`, *optional*, defaults to `True`):
+            Whether an empty context is an error.
+        allow_empty (`bool`, *optional*, defaults to `False`):
+            Whether an empty response is accepted.
+
+    Returns:
+        `Passage`: The same passage.
     """
     if needs_context and not passage.context and not passage.extra.get("no_context"):
         raise BadInput("the context is empty.")
@@ -141,12 +154,12 @@ def checked(passage: Passage, needs_context: bool = True, allow_empty: bool = Fa
 
 
 def next_speaker(turns: tuple[Turn, ...]) -> str:
-    """Who speaks after these turns: whoever spoke before the last speaker."""
+    """The speaker of the next turn: the latest one who is not the last speaker."""
     others = [turn.speaker for turn in turns if turn.speaker != turns[-1].speaker]
     return others[-1] if others else "B" if turns and turns[-1].speaker == "A" else "A"
 
 
-def renamed(dialogue: Dialogue, author: str) -> Dialogue:
+def with_author(dialogue: Dialogue, author: str) -> Dialogue:
     """The same dialogue with every response by `author`."""
     return replace(
         dialogue,

@@ -1,4 +1,4 @@
-"""A passage as one row of token ids: what stands between turns, and what is cut when it is long."""
+"""A passage as one row of token ids: special tokens between turns, and truncation."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -18,9 +18,9 @@ class Encoded:
         ids (`list[int]`):
             Context and response in one row.
         response_at (`int`):
-            Where the response begins, its own start token included.
+            Index at which the response begins, its start token included.
         cut (`int`):
-            How many tokens were left out.
+            How many tokens were cut.
         response_cut (`int`):
             How many of them belonged to the response.
     """
@@ -33,7 +33,7 @@ class Encoded:
 
 @dataclass(frozen=True)
 class InputFormat:
-    """How a judge reads a passage. Special tokens go by name: bos, eos, cls, sep.
+    """How a scorer reads a passage. Special tokens are named bos, eos, cls or sep.
 
     Args:
         start (`str`, *optional*):
@@ -45,12 +45,12 @@ class InputFormat:
         response_end (`str`, *optional*):
             Token after the response.
         max_context, max_response (`int`, *optional*):
-            Tokens kept of each, end tokens included; a context loses its oldest, a response its
-            last.
+            Tokens kept of each, end tokens included; a context is cut at its start, a response at
+            its end.
         max_length (`int`, *optional*):
-            Tokens kept in all. The context gives way first.
+            Tokens kept in total; the context is cut first.
         cut_left (`bool`, *optional*, defaults to `False`):
-            At `max_length` keep the last tokens of the row, whatever they are, as DialogRPT does.
+            At `max_length` keep the last tokens of the row, as DialogRPT does.
         chat (`bool`, *optional*, defaults to `False`):
             Use the tokenizer's chat template, with the response as the assistant's message.
     """
@@ -72,7 +72,7 @@ class InputFormat:
                 choices = ", ".join(_SPECIAL)
                 raise BadInput(
                     f"`{name}` names a special token, but got {getattr(self, name)!r}.",
-                    remedy=f"Choose one of {choices}, or none.",
+                    hint=f"Choose one of {choices}, or none.",
                 )
 
     def to_dict(self) -> dict[str, Any]:
@@ -104,25 +104,25 @@ class InputFormat:
             *ids_of[passage.response.strip()],
             *self._token(tokenizer, self.response_end),
         ]
-        return self._fitted(self._token(tokenizer, self.start), context, response, end)
+        return self._truncate(self._token(tokenizer, self.start), context, response, end)
 
-    def _fitted(
+    def _truncate(
         self, start: list[int], context: list[int], response: list[int], end: list[int]
     ) -> Encoded:
         whole = len(start) + len(context) + len(response)
-        limit = self.max_context
-        if limit is not None and len(context) - len(end) > limit:
-            context = context[-limit - len(end) :]  # the separator after it is not counted
+        most = self.max_context
+        if most is not None and len(context) - len(end) > most:
+            context = context[-most - len(end) :]  # the separator after it is not counted
         kept = response[: self.max_response]
-        room = None if self.max_length is None else self.max_length - len(start)
-        if room is not None and self.cut_left:
-            row = (context + kept)[-room:] if room > 0 else []
+        limit = None if self.max_length is None else self.max_length - len(start)
+        if limit is not None and self.cut_left:
+            row = (context + kept)[-limit:] if limit > 0 else []
             at = len(start) + max(0, len(row) - len(kept))
             lost = max(0, len(kept) - len(row))
             return Encoded(start + row, at, whole - len(start) - len(row), lost)
-        if room is not None:
-            kept = kept[: max(0, room)]
-            context = context[max(0, len(context) + len(kept) - room) :]
+        if limit is not None:
+            kept = kept[: max(0, limit)]
+            context = context[max(0, len(context) + len(kept) - limit) :]
         row = start + context + kept
         return Encoded(row, len(start) + len(context), whole - len(row), len(response) - len(kept))
 
@@ -132,25 +132,25 @@ class InputFormat:
         ids = tokenizer(prompt, add_special_tokens=False)["input_ids"]
         response = tokenizer(passage.response.strip(), add_special_tokens=False)["input_ids"]
         response = [*response, *self._token(tokenizer, self.response_end)]
-        return self._fitted([], ids, response, [])
+        return self._truncate([], ids, response, [])
 
     def _token(self, tokenizer: Any, name: str | None) -> list[int]:
         if name is None:
             return []
-        found = getattr(tokenizer, f"{name}_token_id", None)
-        if found is None:
+        token = getattr(tokenizer, f"{name}_token_id", None)
+        if token is None:
             raise BadInput(
                 f"the input format {self.name!r} needs a {name} token, and the tokenizer has none.",
-                remedy="Choose another format, or a tokenizer that has one.",
+                hint="Choose another format, or a tokenizer that has one.",
             )
-        return [found]
+        return [token]
 
 
 def chat_messages(turns: Sequence[Turn]) -> list[dict[str, str]]:
     """Turns as chat messages: the last one is the user's, and roles alternate back from there.
 
     Example:
-        >>> [each["role"] for each in chat_messages([Turn("A", "hi"), Turn("B", "hello")])]
+        >>> [message["role"] for message in chat_messages([Turn("A", "hi"), Turn("B", "hello")])]
         ['assistant', 'user']
     """
     messages: list[dict[str, str]] = []
@@ -180,6 +180,6 @@ def input_format(name: str) -> InputFormat:
     """A format by its name."""
     if name not in PRESETS:
         raise BadInput(
-            f"Unknown input format {name!r}.", remedy=f"Choose one of {', '.join(PRESETS)}."
+            f"Unknown input format {name!r}.", hint=f"Choose one of {', '.join(PRESETS)}."
         )
     return PRESETS[name]

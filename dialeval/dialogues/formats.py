@@ -29,7 +29,7 @@ class Head:
 
     @cached_property
     def lines(self) -> list[str]:
-        """Up to 50 filled lines; the last one may be cut. Empty for a folder."""
+        """Up to 50 non-empty lines; the last one may be cut. Empty for a folder."""
         if self.path.is_dir():
             return []
         with Source(self.path).open() as file:
@@ -38,17 +38,17 @@ class Head:
 
     @property
     def first(self) -> str:
-        """The first filled line, or nothing."""
+        """The first non-empty line, or an empty text."""
         return self.lines[0] if self.lines else ""
 
     @cached_property
     def names(self) -> set[str]:
-        """Names in a folder, or nothing."""
+        """Names in a folder; empty for a file."""
         return {path.name for path in self.path.iterdir()} if self.path.is_dir() else set()
 
     @cached_property
     def keys(self) -> set[str]:
-        """Keys of the first JSON object, whether it stands on one line or on many."""
+        """Keys of the first JSON object, on one line or several."""
         if not self.first.lstrip().startswith(("{", "[")):
             return set()
         return set(re.findall(r'"(\w+)"\s*:', "\n".join(self.lines[:50])))
@@ -111,19 +111,19 @@ def format_of(path: Path, name: str | None = None) -> Format:
     known = formats()
     if name:
         if name not in known:
-            raise BadInput(f"Unknown format {name!r}.", remedy=f"Choose one of {', '.join(known)}.")
+            raise BadInput(f"Unknown format {name!r}.", hint=f"Choose one of {', '.join(known)}.")
         return known[name]
     if not path.exists() and is_hub_name(path):
         return known["hub"]
     if not path.exists():
-        raise BadInput("no such file.", path, remedy=_similar_names(path))
+        raise BadInput("no such file.", path, hint=_similar_names(path))
     head = Head(path)
     if not path.is_dir() and not head.lines:
-        raise BadInput("the file is empty.", path, remedy="Give a file with dialogues in it.")
-    found = [each for each in known.values() if each.recognise(head)]
-    if len(found) == 1:
-        return found[0]
-    raise BadInput(*_undecided(path, found, known))
+        raise BadInput("the file is empty.", path, hint="Give a file with dialogues in it.")
+    matches = [format for format in known.values() if format.recognise(head)]
+    if len(matches) == 1:
+        return matches[0]
+    raise _undecided(path, matches, known)
 
 
 def is_hub_name(path: Path | str) -> bool:
@@ -136,19 +136,19 @@ def is_hub_name(path: Path | str) -> bool:
     return bool(re.fullmatch(r"hub:[^:]+(:[\w.-]+)?|[\w-]+/[\w-]+", str(path)))
 
 
-def _undecided(path: Path, found: list[Format], known: dict[str, Format]):
-    if found:
-        names = " or ".join(each.name for each in found)
-        return f"it could be {names}.", path, None, "Say which with --format."
+def _undecided(path: Path, matches: list[Format], known: dict[str, Format]) -> BadInput:
+    if matches:
+        names = " or ".join(format.name for format in matches)
+        return BadInput(f"it could be {names}.", path, hint="Choose one with --format.")
     if path.is_dir():
-        message = "expected a file, found a directory that no format knows."
-        return message, path, None, f"Name its files instead, for example {path}/*.txt"
+        message = "expected a file, found a directory in no known format."
+        return BadInput(message, path, hint=f"Name its files instead, for example {path}/*.txt")
     message = f"no format fits its first line {_short(Head(path).first)!r}."
-    return message, path, None, f"Name one with --format: {', '.join(known)}."
+    return BadInput(message, path, hint=f"Name one with --format: {', '.join(known)}.")
 
 
 def _similar_names(path: Path) -> str:
-    names = [each.name for each in path.parent.iterdir()] if path.parent.is_dir() else []
+    names = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
     close = get_close_matches(path.name, names, n=3)
     hint = f"Did you mean {', '.join(close)}? " if close else "Check the name. "
     return hint + "A dataset on the Hub is written hub:owner/name."

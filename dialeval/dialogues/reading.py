@@ -1,7 +1,7 @@
 """From files to passages: parse, check, cut, filter and de-duplicate in one stream.
 
 What must be compared over the whole corpus (duplicate dialogues, duplicate ids, pairs that a
-filter breaks) is kept as 64-bit hashes, about 40 bytes a passage, and settled in a second pass
+filter breaks) is kept as 64-bit hashes, about 40 bytes a passage, and resolved in a second pass
 over the Arrow file. So memory does not grow with the length of the texts.
 """
 
@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import pyarrow as pa
 
-from dialeval.dialogues.cutting import Cut, Filters, checked, renamed
+from dialeval.dialogues.cutting import Cut, Filters, check_passage, with_author
 from dialeval.dialogues.formats import format_of, formats, is_hub_name
 from dialeval.dialogues.readers.chitchat import chitchat_path
 from dialeval.dialogues.sources import BadInput, Source
@@ -33,19 +33,19 @@ class ReadOptions:
         format (`str`, *optional*):
             Name of the format; guessed from the file by default.
         skip_bad (`bool`, *optional*, defaults to `False`):
-            Leave bad records out and list them, instead of stopping at the first.
+            Skip bad records and list them, instead of stopping at the first.
         author (`str`, *optional*):
-            Who wrote the responses, whatever the file says.
+            Author of all responses; overrides the file.
         columns (`dict[str, str]`, *optional*):
             Our column names to those of a table.
         turn_separator (`str`, *optional*):
-            What stands between the turns where a table holds a context in one cell.
+            What separates the turns where a table holds a context in one cell.
         allow_empty (`bool`, *optional*, defaults to `False`):
-            Keep responses without words: a system's silence can be the finding.
+            Keep responses without words: a system may have answered with nothing.
         keep_duplicates (`bool`, *optional*, defaults to `False`):
-            Keep dialogues that stand in the corpus more than once.
+            Keep dialogues that occur in the corpus more than once.
         num_proc (`int`, *optional*, defaults to 1):
-            Processes that parse. Files are shared by lines where the format allows it.
+            Processes that parse. Files are divided by lines where the format allows it.
     """
 
     format: str | None = None
@@ -62,7 +62,7 @@ class ReadOptions:
 
 @dataclass
 class ReadReport:
-    """What reading found; `turns` and `tokens` are histograms over dialogues and turns."""
+    """Counts from reading; `turns` and `tokens` are histograms over dialogues and turns."""
 
     formats: dict[str, str] = field(default_factory=dict)
     dialogues: int = 0
@@ -86,7 +86,7 @@ class ReadReport:
         self.tokens.update(count_tokens(turn.text) for turn in dialogue.turns)
 
     def add(self, other: "ReadReport") -> None:
-        """Take in another share of the same reading."""
+        """Add the counts of another part of the same corpus."""
         for name in ("dialogues", "too_short", "units"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.turns.update(other.turns)
@@ -96,7 +96,7 @@ class ReadReport:
 
 @dataclass
 class _Columns:
-    """Hashes that stand beside the rows until the whole corpus has been seen."""
+    """Hashes of the rows, kept until the whole corpus has been read."""
 
     dialogue: array = field(default_factory=lambda: array("Q"))  # which record or dialogue id
     content: array = field(default_factory=lambda: array("Q"))  # the words of that dialogue
@@ -108,7 +108,7 @@ class _Columns:
     def append(
         self, passage: Passage, dialogue: Dialogue, record: str, options: ReadOptions, line: int
     ) -> None:
-        """Take a passage in, before it is known what else the corpus holds."""
+        """Add the hashes of one passage."""
         words = [turn.text for turn in dialogue.turns]
         if dialogue.replies:
             given = any(reply.id == passage.id for reply in dialogue.replies)
@@ -130,7 +130,7 @@ class _Columns:
     def extend(self, other: "_Columns") -> None:
         for name in self.__dataclass_fields__:
             getattr(self, name).extend(getattr(other, name))
-            delattr(other, name)  # so that the two never stand side by side
+            delattr(other, name)  # so that memory never holds both
 
     def __getitem__(self, name: str) -> np.ndarray:
         return np.asarray(getattr(self, name))
@@ -184,13 +184,20 @@ def read(
     against: Sequence[Path | str] = (),
     progress: Callable[[int], Any] = lambda _: None,
 ) -> tuple[Passages, ReadReport]:
-    """Passages of one or more files, and what was found on the way.
+    """Passages of one or more files, and counts from reading them.
 
     Args:
+        paths (`Path`, `str` or a sequence of them):
+            Files, folders or names of Hub datasets.
+        options (`ReadOptions`, *optional*):
+            How they are read, cut and filtered.
         against (`Sequence[Path | str]`, *optional*):
-            Files of other splits. Dialogues that stand there verbatim are left out here.
+            Files of other splits. Dialogues that occur there verbatim are left out.
         progress (`Callable[[int], Any]`, *optional*):
-            Told how many passages there are so far.
+            Called with the number of passages so far.
+
+    Returns:
+        `tuple[Passages, ReadReport]`: The passages, and counts of what was read and left out.
     """
     options = options or ReadOptions()
     paths = [paths] if isinstance(paths, (str, Path)) else list(paths)
@@ -200,13 +207,14 @@ def read(
     read_formats = [formats()[name] for name in report.formats.values()]
     report.whole = any(format.whole for format in read_formats)
     if not all(format.needs_context for format in read_formats):
-        options = replace(options, keep_duplicates=True)  # no context, nothing to tell by
-    for file, part, found in _run(tasks, options.num_proc, progress):
+        # Without contexts, equal responses are no duplicates.
+        options = replace(options, keep_duplicates=True)
+    for file, part, counts in _run(tasks, options.num_proc, progress):
         files.append(file)
         columns.extend(part)
-        report.add(found)
+        report.add(counts)
     elsewhere = _contents(against, options)
-    keep = _settle(columns, report, options, elsewhere, _Places(tasks, files))
+    keep = _select_rows(columns, report, options, elsewhere, _RowPaths(tasks, files))
     passages = _rewrite(files, keep)
     report.passages = len(passages)
     return passages, report
@@ -216,7 +224,7 @@ def _tasks(path: str, options: ReadOptions) -> Iterator[_Task]:
     if path == "chitchat" and not Path(path).exists():
         path = str(chitchat_path())  # the embedded corpus, by its name
     if options.format and not is_hub_name(path) and not Path(path).exists():
-        format_of(Path(path))  # says that the file is missing
+        format_of(Path(path))  # raises: the file is missing
     format = format_of(Path(path), options.format)
     if options.num_proc <= 1 or not format.by_line or path.endswith(".gz"):
         yield _Task(path, format.name, options, scratch())
@@ -276,12 +284,12 @@ def _read_task(task: _Task, progress: Callable[[int], Any] = lambda _: None) -> 
         for number, dialogue in enumerate(format.read(source)):
             record = f"{task.path}-{task.span}-{number}"
             if options.author:
-                dialogue = renamed(dialogue, options.author)
+                dialogue = with_author(dialogue, options.author)
             report.observe(dialogue)
-            line = source.place.get("line") or 0
+            line = source.location.get("line") or 0
             for passage in options.cut(dialogue):
                 try:
-                    checked(passage, format.needs_context, options.allow_empty)
+                    check_passage(passage, format.needs_context, options.allow_empty)
                 except BadInput as error:
                     source.report(error)
                     continue
@@ -316,21 +324,21 @@ def _dialogue_contents(columns: _Columns) -> tuple[np.ndarray, np.ndarray]:
     return contents, inverse
 
 
-def _settle(
+def _select_rows(
     columns: _Columns,
     report: ReadReport,
     options: ReadOptions,
     elsewhere: np.ndarray,
-    places: "_Places",
+    row_paths: "_RowPaths",
 ) -> np.ndarray:
-    """Which rows stay, now that all of them are known."""
+    """A mask of the rows to keep."""
     contents, inverse = _dialogue_contents(columns)
     seen = np.isin(contents, elsewhere)
     repeated = np.zeros_like(seen) if options.keep_duplicates else _repeated(contents, inverse)
     report.seen_elsewhere = int(seen.sum())
     report.duplicate_dialogues = int((repeated & ~seen).sum())
     keep = ~(seen | repeated)[inverse]
-    _drop_repeated_keys(keep, columns["key"], columns["line"], report, options, places)
+    _drop_repeated_keys(keep, columns["key"], columns["line"], report, options, row_paths)
     broken = np.unique(columns["pair"][keep & (columns["kept"] == 0)])
     filtered = keep & np.isin(columns["pair"], broken)
     report.filtered = int(filtered.sum())
@@ -338,7 +346,7 @@ def _settle(
 
 
 def _repeated(contents: np.ndarray, inverse: np.ndarray) -> np.ndarray:
-    """Dialogues whose words stood in an earlier one."""
+    """A mask of the dialogues that have the same words as an earlier one."""
     first_row = np.full(len(contents), len(inverse))
     np.minimum.at(first_row, inverse, np.arange(len(inverse)))
     order = np.argsort(first_row, kind="stable")
@@ -353,7 +361,7 @@ def _drop_repeated_keys(
     lines: np.ndarray,
     report: ReadReport,
     options: ReadOptions,
-    places: "_Places",
+    row_paths: "_RowPaths",
 ) -> None:
     rows = np.flatnonzero(keep & (keys != 0))
     rows = rows[np.argsort(keys[rows], kind="stable")]
@@ -361,10 +369,10 @@ def _drop_repeated_keys(
     for at in sorted(again, key=lambda at: rows[at]):
         row, first = rows[at], rows[at - 1]
         error = BadInput(
-            f"the id and author of this record stood already at line {lines[first]}.",
-            places.path(row),
+            f"this id and author occurred already in line {lines[first]}.",
+            row_paths.path(row),
             int(lines[row]) or None,
-            "Give each response of an author its own id, or leave repeats out with --skip-bad.",
+            "Give each response of an author its own id, or skip repeats with --skip-bad.",
         )
         if not options.skip_bad:
             raise error
@@ -372,19 +380,19 @@ def _drop_repeated_keys(
     keep[rows[again]] = False
 
 
-class _Places:
-    """Which file a row came from."""
+class _RowPaths:
+    """Paths of the files that the rows came from."""
 
     def __init__(self, tasks: list[_Task], files: list[PassageFile]):
         self.tasks = tasks
-        self.ends = np.cumsum([file.rows for file in files])
+        self.bounds = np.cumsum([file.rows for file in files])
 
     def path(self, row: int) -> str:
-        return self.tasks[int(np.searchsorted(self.ends, row, side="right"))].path
+        return self.tasks[int(np.searchsorted(self.bounds, row, side="right"))].path
 
 
 def _rewrite(files: list[PassageFile], keep: np.ndarray) -> Passages:
-    """The kept rows of several files in one; the files go."""
+    """The kept rows of several files in one table; the files are deleted."""
     with PassageFile() as output:
         start = 0
         for file in files:

@@ -13,8 +13,8 @@ from dialeval.dialogues.storage import PassageFile, Passages, batches
 from dialeval.dialogues.types import text_hash
 
 PARTS = {"generator": 0.5, "evaluator": 0.3, "test": 0.2}
-"""Three disjoint parts: the generator and its judge never learn from the same dialogue, and both
-are measured on dialogues new to them (Kannan and Vinyals, 2016, sec. 3.1)."""
+"""Three disjoint parts: generator and evaluator never learn from the same dialogue, and both are
+measured on dialogues new to them (Kannan and Vinyals, 2016, sec. 3.1)."""
 
 
 class SeenDialogues(UserWarning):
@@ -22,7 +22,7 @@ class SeenDialogues(UserWarning):
 
 
 def position(dialogue_id: str, seed: int = 0) -> float:
-    """Where a dialogue stands in `[0, 1)`, the same on every machine and whatever else there is.
+    """A dialogue's position in `[0, 1)`, the same on every machine and in every corpus.
 
     Example:
         >>> 0 <= position("d1") < 1, position("d1") == position("d1"), position("d1", seed=1)
@@ -32,7 +32,19 @@ def position(dialogue_id: str, seed: int = 0) -> float:
 
 
 def part_of(dialogue_id: str, parts: Mapping[str, float] = PARTS, seed: int = 0) -> str:
-    """Name of the part that a dialogue falls into."""
+    """Name of the part that a dialogue falls into.
+
+    Args:
+        dialogue_id (`str`):
+            The dialogue.
+        parts (`Mapping[str, float]`, *optional*, defaults to `PARTS`):
+            Share of the dialogues for each name; the shares sum to 1.
+        seed (`int`, *optional*, defaults to 0):
+            Seed of the hash.
+
+    Returns:
+        `str`: One of the names in `parts`.
+    """
     return list(parts)[int(_part_numbers(np.array([position(dialogue_id, seed)]), parts)[0])]
 
 
@@ -42,22 +54,41 @@ def split(
     """Passages in disjoint parts by dialogue.
 
     Args:
-        parts (`Mapping[str, float]`, *optional*):
+        passages (`Passages`):
+            What to split.
+        parts (`Mapping[str, float]`, *optional*, defaults to `PARTS`):
             Share of the dialogues for each name; the shares sum to 1.
+        seed (`int`, *optional*, defaults to 0):
+            Seed of the hash.
+
+    Returns:
+        `dict[str, Passages]`: The passages of each part, by its name.
     """
     numbers = _part_numbers(_positions(passages, seed), parts)
     return {name: select(passages, numbers == number) for number, name in enumerate(parts)}
 
 
 def folds(passages: Passages, k: int = 5, seed: int = 0) -> np.ndarray:
-    """Number of the fold of each passage, from 0; all passages of a dialogue share one."""
+    """Number of the fold of each passage, from 0; all passages of a dialogue share one.
+
+    Args:
+        passages (`Passages`):
+            What to divide.
+        k (`int`, *optional*, defaults to 5):
+            Number of folds.
+        seed (`int`, *optional*, defaults to 0):
+            Seed of the hash.
+
+    Returns:
+        `np.ndarray`: The number of each passage's fold, shape `(passages,)`.
+    """
     if k < 2:
         raise BadInput(f"Cross-validation needs at least 2 folds, but got {k}.")
     return (_positions(passages, seed) * k).astype(np.int64)
 
 
 def select(passages: Passages, rows: np.ndarray) -> Passages:
-    """Some rows, by a mask, copied in a stream to a table of their own."""
+    """The rows of a mask, streamed into a new table."""
     with PassageFile(passages.features) as file:
         start = 0
         for batch in batches(passages):
@@ -66,15 +97,26 @@ def select(passages: Passages, rows: np.ndarray) -> Passages:
     return file.dataset()
 
 
-def some_dialogues(passages: Passages, limit: int, seed: int = 0, each: int = 5) -> Passages:
-    """About so many passages: neighbours from dialogues that are drawn at random.
+def sample_dialogues(
+    passages: Passages, limit: int, seed: int = 0, per_dialogue: int = 5
+) -> Passages:
+    """At most `limit` passages: the first ones of dialogues that are drawn at random.
 
     Passages drawn one by one would hardly ever share a dialogue, and what compares a response
     with the next turn needs neighbours. Dialogues still are the units of every interval.
 
     Args:
-        each (`int`, *optional*, defaults to 5):
-            Passages of one dialogue at most, the first ones.
+        passages (`Passages`):
+            What to sample from.
+        limit (`int`):
+            Most passages to keep.
+        seed (`int`, *optional*, defaults to 0):
+            Seed of the draw.
+        per_dialogue (`int`, *optional*, defaults to 5):
+            Most passages of one dialogue, the first ones.
+
+    Returns:
+        `Passages`: The sample, in the order of `passages`; all of them if there are few enough.
     """
     if limit >= len(passages):
         return passages
@@ -82,10 +124,10 @@ def some_dialogues(passages: Passages, limit: int, seed: int = 0, each: int = 5)
     _, unit = np.unique(dialogue, return_inverse=True)
     order = np.argsort(unit, kind="stable")
     start = np.searchsorted(unit[order], np.arange(unit.max() + 1))
-    place = np.empty(len(unit), dtype=np.int64)
-    place[order] = np.arange(len(unit)) - start[unit[order]]  # in its dialogue
+    index = np.empty(len(unit), dtype=np.int64)
+    index[order] = np.arange(len(unit)) - start[unit[order]]  # in its dialogue
     rank = np.random.default_rng(seed).permutation(unit.max() + 1)[unit]
-    first = np.flatnonzero(place < each)
+    first = np.flatnonzero(index < per_dialogue)
     return passages.select(np.sort(first[np.argsort(rank[first], kind="stable")][:limit]))
 
 
@@ -93,8 +135,8 @@ def some_dialogues(passages: Passages, limit: int, seed: int = 0, each: int = 5)
 class Overlap:
     """What two sets of passages share: ids of dialogues, and passages word for word.
 
-    True when dialogues are shared. Some passages are said by everybody (3 % of DailyDialog's test
-    part stands in its training part), so only more than a tenth of them means a shared source.
+    True when dialogues are shared. Some passages occur everywhere (3 % of DailyDialog's test part
+    are in its training part), so only more than a tenth of them means a shared source.
     """
 
     dialogue_ids: frozenset[str]
@@ -106,7 +148,7 @@ class Overlap:
 
 
 def overlap(evaluation: Passages, training: Passages) -> Overlap:
-    """What of an evaluation set stands in a training set.
+    """What an evaluation set shares with a training set.
 
     The dialogues that random replies were taken from count as well.
     """
@@ -117,12 +159,24 @@ def overlap(evaluation: Passages, training: Passages) -> Overlap:
 
 
 def warn_if_seen(evaluation: Passages, training: Passages, system: str = "the generator") -> None:
-    """Warn when a system was trained on dialogues that it is evaluated on."""
-    found = overlap(evaluation, training)
-    if found:
+    """Warn when a system was trained on dialogues that it is evaluated on.
+
+    Args:
+        evaluation (`Passages`):
+            What the system is evaluated on.
+        training (`Passages`):
+            What it was trained on.
+        system (`str`, *optional*, defaults to `"the generator"`):
+            Its name in the warning.
+
+    Returns:
+        `None`: The warning is a [`SeenDialogues`].
+    """
+    shared = overlap(evaluation, training)
+    if shared:
         warnings.warn(
-            f"{system} was trained on {len(found.dialogue_ids)} dialogue(s) of the evaluation, and "
-            f"{found.passages} of its {found.of} passages stand in the training data word for "
+            f"{system} was trained on {len(shared.dialogue_ids)} dialogue(s) of the evaluation, "
+            f"and {shared.passages} of its {shared.of} passages are in the training data word for "
             "word. Split by dialogue first: dialeval data split",
             SeenDialogues,
             stacklevel=2,
@@ -130,24 +184,24 @@ def warn_if_seen(evaluation: Passages, training: Passages, system: str = "the ge
 
 
 def dialogue_ids(passages: Passages) -> set[str]:
-    """All dialogues that passages come from: their own, and those of borrowed replies."""
-    found: set[str] = set()
+    """All dialogues that passages come from, those of borrowed replies included."""
+    ids: set[str | None] = set()
     for batch in batches(passages):
         for name in ("dialogue_id", "source_dialogue_id"):
-            found.update(pc.unique(batch[name]).to_pylist())
-    return found - {None, ""}
+            ids.update(pc.unique(batch[name]).to_pylist())
+    return {name for name in ids if name}
 
 
 def row_hashes(passages: Passages, columns: Iterable[str]) -> np.ndarray:
     """A 64-bit number for the texts in some columns of each row."""
     columns = list(columns)
-    found = np.empty(len(passages), dtype=np.uint64)
+    hashes = np.empty(len(passages), dtype=np.uint64)
     start = 0
     for batch in batches(passages):
         for row in zip(*(_texts(batch[name]) for name in columns), strict=True):
-            found[start] = text_hash(row)
+            hashes[start] = text_hash(row)
             start += 1
-    return found
+    return hashes
 
 
 def _texts(column: pa.Array) -> list[str]:
@@ -161,14 +215,14 @@ def _passage_hashes(passages: Passages) -> np.ndarray:
 
 
 def _positions(passages: Passages, seed: int) -> np.ndarray:
-    found = np.empty(len(passages))
+    positions = np.empty(len(passages))
     start = 0
     for batch in batches(passages):
         ids = batch["dialogue_id"].dictionary_encode()  # each id is hashed once a batch
-        each = np.array([position(name, seed) for name in ids.dictionary.to_pylist()])
-        found[start : start + batch.num_rows] = each[ids.indices.to_numpy()]
+        distinct = np.array([position(name, seed) for name in ids.dictionary.to_pylist()])
+        positions[start : start + batch.num_rows] = distinct[ids.indices.to_numpy()]
         start += batch.num_rows
-    return found
+    return positions
 
 
 def _part_numbers(positions: np.ndarray, parts: Mapping[str, float]) -> np.ndarray:
@@ -177,5 +231,5 @@ def _part_numbers(positions: np.ndarray, parts: Mapping[str, float]) -> np.ndarr
         raise BadInput(
             f"The shares of the parts must sum to 1, but {dict(parts)} sums to {shares.sum():g}."
         )
-    ends = np.cumsum(shares)[:-1]
-    return np.searchsorted(ends, positions, side="right")
+    bounds = np.cumsum(shares)[:-1]
+    return np.searchsorted(bounds, positions, side="right")

@@ -40,7 +40,7 @@ class Author:
 
 @dataclass(frozen=True)
 class Description:
-    """What [`describe`] found."""
+    """What [`describe`] returns."""
 
     formats: dict[str, str]
     dialogues: int
@@ -68,8 +68,15 @@ def describe(passages: Passages, report: ReadReport, frequent: int = 10) -> Desc
     """Describe passages and the dialogues they were cut from.
 
     Args:
+        passages (`Passages`):
+            What was read.
+        report (`ReadReport`):
+            Counts from reading it.
         frequent (`int`, *optional*, defaults to 10):
             How many of each author's most frequent responses are listed.
+
+    Returns:
+        `Description`: Counts, length distributions and repetition.
     """
     return Description(
         formats=dict(report.formats),
@@ -152,8 +159,8 @@ def _repetition(passages: Passages, rows: np.ndarray, hashes: np.ndarray, freque
 
 
 def _counts(passages: Passages, column: str) -> dict[str, int]:
-    found: Counter = Counter()
+    counts: Counter[str] = Counter()
     for batch in batches(passages):
-        for each in batch[column].value_counts().to_pylist():
-            found[each["values"] or ""] += each["counts"]
-    return dict(found.most_common())
+        for row in batch[column].value_counts().to_pylist():
+            counts[row["values"] or ""] += row["counts"]
+    return dict(counts.most_common())

@@ -1,4 +1,4 @@
-"""Passages at rest: an Arrow table of fixed columns, memory-mapped, written a batch at a time."""
+"""Stored passages: an Arrow table of fixed columns, memory-mapped, written a batch at a time."""
 
 import atexit
 import csv
@@ -7,7 +7,6 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from functools import cache
 from itertools import count, islice
 from pathlib import Path
@@ -19,6 +18,7 @@ from datasets import Dataset, Features, List, Value
 
 from dialeval.dialogues.sources import BadInput
 from dialeval.dialogues.types import Passage, Turn
+from dialeval.files import atomic_write
 
 Passages = Dataset
 """Passages are a `datasets.Dataset` with the columns of [`FEATURES`]."""
@@ -58,9 +58,9 @@ def iterate(passages: Passages) -> Iterator[Passage]:
 
 
 def batches(passages: Passages, size: int = BATCH) -> Iterator[pa.RecordBatch]:
-    """The table in record batches of `size` rows, the last one smaller, whatever was selected."""
+    """The table in record batches of `size` rows; the last one may be smaller."""
     if _is_file(passages):  # read it, since mapped pages would stay resident
-        yield from _regular(_read_stream(passages.cache_files[0]["filename"]), size)
+        yield from _rebatch(_read_stream(passages.cache_files[0]["filename"]), size)
         return
     table = passages.with_format("arrow")
     for start in range(0, len(passages), size):
@@ -68,7 +68,7 @@ def batches(passages: Passages, size: int = BATCH) -> Iterator[pa.RecordBatch]:
 
 
 def _is_file(passages: Passages) -> bool:
-    """Whether a table is just what stands in its file: nothing selected, sliced or renamed."""
+    """Whether a table equals its file: nothing selected, sliced or renamed."""
     edits = getattr(passages.data, "replays", None)
     unedited = edits is not None and all(name == "replace_schema_metadata" for name, *_ in edits)
     return unedited and passages._indices is None
@@ -79,12 +79,12 @@ def _read_stream(path: Path | str) -> Iterator[pa.RecordBatch]:
         yield from stream
 
 
-def _regular(stream: Iterable[pa.RecordBatch], size: int) -> Iterator[pa.RecordBatch]:
+def _rebatch(stream: Iterable[pa.RecordBatch], size: int) -> Iterator[pa.RecordBatch]:
     """The same rows in batches of one size."""
     waiting: list[pa.RecordBatch] = []
     for batch in stream:
         waiting.append(batch)
-        if sum(each.num_rows for each in waiting) >= size:
+        if sum(part.num_rows for part in waiting) >= size:
             joined = pa.Table.from_batches(waiting).combine_chunks()
             full = joined.num_rows // size * size
             yield from joined.slice(0, full).to_batches(max_chunksize=size)
@@ -93,7 +93,7 @@ def _regular(stream: Iterable[pa.RecordBatch], size: int) -> Iterator[pa.RecordB
         yield pa.Table.from_batches(waiting).combine_chunks().to_batches()[0]
 
 
-def each_passage(passages: Passages | Iterable[Passage]) -> Iterator[Passage]:
+def iterate_passages(passages: Passages | Iterable[Passage]) -> Iterator[Passage]:
     """The passages one by one, from a table or a list."""
     return iterate(passages) if isinstance(passages, Passages) else iter(passages)
 
@@ -120,7 +120,7 @@ def chunks(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
 
 
 def encode(passages: Iterable[Passage]) -> pa.RecordBatch:
-    """Passages as rows."""
+    """A record batch with one row for each passage."""
     rows = [
         {
             "id": passage.id,
@@ -141,7 +141,7 @@ def encode(passages: Iterable[Passage]) -> pa.RecordBatch:
 
 
 def decode(batch: pa.RecordBatch) -> Iterator[Passage]:
-    """Rows as passages."""
+    """The passages of a record batch, one for each row."""
     for row in batch.select(list(FEATURES)).to_pylist():
         row["context"] = tuple(Turn(turn["speaker"], turn["text"]) for turn in row["context"])
         row["extra"] = json.loads(row["extra"]) if row["extra"] else {}
@@ -149,7 +149,7 @@ def decode(batch: pa.RecordBatch) -> Iterator[Passage]:
 
 
 class PassageFile:
-    """An Arrow file that grows by batches and ends as a memory-mapped dataset."""
+    """An Arrow file that is written in batches and read back as a memory-mapped dataset."""
 
     def __init__(self, features: Features = FEATURES, folder: Path | None = None):
         self.features = features
@@ -174,7 +174,7 @@ class PassageFile:
         return _read_stream(self.path)
 
     def dataset(self) -> Dataset:
-        """What was written, mapped into memory; the file goes when the process ends."""
+        """What was written, mapped into memory; the file is deleted when the process ends."""
         if not self.rows:
             return Dataset.from_dict({name: [] for name in self.features}, features=self.features)
         return Dataset.from_file(str(self.path))
@@ -182,42 +182,27 @@ class PassageFile:
 
 @cache
 def scratch() -> Path:
-    """This process's folder for tables; it goes when the process ends."""
+    """This process's folder for tables; it is deleted when the process ends."""
     owner, path = os.getpid(), Path(tempfile.mkdtemp(prefix="dialeval-"))
     atexit.register(lambda: os.getpid() == owner and shutil.rmtree(path, ignore_errors=True))
     return path
-
-
-@contextmanager
-def whole_file(path: Path | str, mode: str = "w") -> Iterator[IO]:
-    """A file that appears under its name only when it is complete."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    text = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
-    try:
-        with partial.open(mode, **text) as file:
-            yield file
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def write_passages(passages: Passages, path: Path | str) -> Path:
     """Write passages as JSON lines, CSV, TSV or Parquet, by the name's ending."""
     path = Path(path)
     if path.is_dir():
-        remedy = f"Name a file in it, for example {path / 'passages.jsonl'}"
-        raise BadInput("expected a file name, found a directory.", path, remedy=remedy)
+        hint = f"Name a file in it, for example {path / 'passages.jsonl'}"
+        raise BadInput("expected a file name, found a directory.", path, hint=hint)
     write, mode = _writer(path)
-    with whole_file(path, mode) as file:
+    with atomic_write(path, mode) as file:
         write(passages, file)
     return path
 
 
 def flat_record(passage: Passage) -> dict[str, Any]:
-    """A passage in the JSON-lines schema: extra columns beside ours, empty ones left out."""
-    ours = {
+    """A passage in the JSON-lines schema: our columns and the extra ones, without empty ones."""
+    columns = {
         "id": passage.id,
         "dialogue_id": passage.dialogue_id,
         "corpus": passage.corpus,
@@ -229,7 +214,7 @@ def flat_record(passage: Passage) -> dict[str, Any]:
         "source_dialogue_id": passage.source_dialogue_id,
         "following": passage.following,
     }
-    filled = {name: value for name, value in ours.items() if value not in (None, "")}
+    filled = {name: value for name, value in columns.items() if value not in (None, "")}
     return {**filled, "response": passage.response, **passage.extra}
 
 
@@ -261,8 +246,8 @@ def _records(passages: Passages) -> Iterator[dict[str, Any]]:
     """Rows in the JSON-lines schema, with the columns that pairing or scoring added."""
     added = [name for name in passages.column_names if name not in FEATURES]
     for batch in batches(passages):
-        beside = batch.select(added).to_pylist() if added else [{}] * batch.num_rows
-        for passage, more in zip(decode(batch), beside, strict=True):
+        extra = batch.select(added).to_pylist() if added else [{}] * batch.num_rows
+        for passage, more in zip(decode(batch), extra, strict=True):
             yield {**flat_record(passage), **more}
 
 
@@ -275,9 +260,9 @@ def _writer(path: Path) -> tuple[Callable[[Passages, IO], None], str]:
     }
     if path.suffix.lower() not in writers:
         raise BadInput(
-            f"cannot tell what to write from the ending {path.suffix!r}.",
+            f"no format is known for the ending {path.suffix!r}.",
             path,
-            remedy=f"End the name with one of {', '.join(writers)}.",
+            hint=f"End the name with one of {', '.join(writers)}.",
         )
     return writers[path.suffix.lower()]
 

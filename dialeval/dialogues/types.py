@@ -13,8 +13,8 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 class Turn:
     """One utterance by one speaker.
 
-    `speaker` is the role inside the conversation (`"A"`, `"user"`); `author` is who really wrote
-    the words: `"human"`, or the name of a system.
+    `speaker` is the role in the conversation (`"A"`, `"user"`); `author` is the writer: `"human"`
+    or the name of a system.
     """
 
     speaker: str
@@ -30,7 +30,7 @@ class Reply:
         id (`str`, *optional*):
             The question's key. Replies to one context by several authors share it.
         extra (`Mapping`, *optional*):
-            Whatever else the source knows about this reply, such as a rating.
+            Other facts about this reply from the source, such as a rating.
     """
 
     author: str
@@ -47,15 +47,15 @@ class Dialogue:
 
     Args:
         turns (`tuple[Turn, ...]`):
-            What was said, in order.
+            The turns, in order.
         id (`str`, *optional*):
             Key from the source. Left empty it becomes a hash of the words, so that it does not
             change when lines are added to the file.
         replies (`tuple[Reply, ...]`, *optional*):
             Given when the source is already cut: the turns are then a context, and only the
-            replies are responses to judge.
+            replies are responses to evaluate.
         units (`int`, *optional*, defaults to 0):
-            How many messages of the source were merged into the turns, where it was so.
+            How many messages of the source were merged into the turns; 0 if none were.
     """
 
     turns: tuple[Turn, ...]
@@ -84,7 +84,7 @@ class Dialogue:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A context of one or more turns, and the response to be judged.
+    """A context of one or more turns, and the response to evaluate.
 
     Args:
         author (`str`, *optional*, defaults to `"human"`):
@@ -112,25 +112,22 @@ class Passage:
     extra: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
 
     def with_response(self, text: str, author: str) -> "Passage":
-        """Same context, answered by someone else."""
+        """The same context with another author's response."""
         return replace(self, response=text, author=author, source_dialogue_id=None)
 
-    def turned(self) -> "Passage":
-        """The other way round: the response is the context, and the last turn answers it.
-
-        What a model of p(s|t) reads and writes.
-        """
-        asked = self.context[-1].text if self.context else ""
-        return replace(self, context=(Turn(self.speaker, self.response),), response=asked)
+    def reversed(self) -> "Passage":
+        """The passage that a backward model p(s|t) learns: the last turn answers the response."""
+        last = self.context[-1].text if self.context else ""
+        return replace(self, context=(Turn(self.speaker, self.response),), response=last)
 
     def with_context(self, texts: Iterable[str]) -> "Passage":
-        """Same response and speakers, other words in the context."""
+        """The same response and speakers with other words in the context."""
         turns = zip(self.context, texts, strict=True)
         return replace(self, context=tuple(replace(turn, text=text) for turn, text in turns))
 
 
 def alternate(texts: Iterable[str], author: str = "human") -> tuple[Turn, ...]:
-    """Turns of two speakers who take the word in turn."""
+    """Turns of two speakers, `"A"` and `"B"`, who alternate."""
     return tuple(Turn("AB"[i % 2], text, author) for i, text in enumerate(texts))
 
 
@@ -151,7 +148,7 @@ def merge_by_speaker(turns: Iterable[Turn]) -> tuple[Turn, ...]:
 
 
 def text_key(texts: Iterable[str]) -> str:
-    """A short name for a sequence of texts: equal texts have equal names, on every machine."""
+    """A short key for a sequence of texts: equal texts have equal keys, on every machine."""
     return blake2b("\x1f".join(texts).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Room 3. Models: generators and discriminators, each a `transformers.PreTrainedModel`."""
+"""Models: generators and discriminators, each a `transformers.PreTrainedModel`."""
 
 from transformers import AutoConfig, AutoModelForSeq2SeqLM, AutoModelForSequenceClassification
 

@@ -10,7 +10,7 @@ from transformers.pytorch_utils import Conv1D
 from dialeval.dialogues import BadInput
 from dialeval.models.modeling_transformer import TransformerDiscriminator
 
-BASE = "base"  # folder beside the adapter, for a base that the Hub does not have
+BASE = "base"  # folder next to the adapter, for a base that is not on the Hub
 TARGETS = (
     ("c_attn", "c_proj", "c_fc"),  # GPT-2
     ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"),  # Llama, SmolLM2
@@ -26,7 +26,7 @@ def add_lora(
     dropout: float = 0.0,
     target_modules: list[str] | None = None,
 ) -> PeftModel:
-    """The discriminator with adapters that train beside its head; all else is frozen.
+    """The discriminator with adapters that train together with its head; all else is frozen.
 
     Args:
         r (`int`, *optional*, defaults to 8):
@@ -52,26 +52,26 @@ def add_lora(
 def lora_targets(model: TransformerDiscriminator) -> tuple[str, ...]:
     """Names of the linear layers in the backbone's blocks."""
     names = {name.rpartition(".")[2] for name, _ in model.backbone.named_modules()}
-    found = next((family for family in TARGETS if names.issuperset(family)), None)
-    if found is None:
+    targets = next((family for family in TARGETS if names.issuperset(family)), None)
+    if targets is None:
         kind = model.backbone.config.model_type
         raise BadInput(
-            f"it is not known which layers of a {kind!r} backbone LoRA should adapt.",
-            remedy="Name them in target_modules.",
+            f"LoRA targets are unknown for a {kind!r} backbone.",
+            hint="Name them in target_modules.",
         )
-    return found
+    return targets
 
 
 def merge_lora(model: PeftModel) -> TransformerDiscriminator:
-    """The plain discriminator with what the adapters learnt; `model` itself is used up."""
+    """The plain discriminator with the adapters merged into its weights; consumes `model`."""
     return model.merge_and_unload().requires_grad_(True)
 
 
 def save_lora(model: PeftModel, folder: Path | str) -> Path:
-    """Write adapters and head; the base by its Hub name, and with its weights if it has none.
+    """Write adapters and head; the base by its Hub name, or with its weights if it has none.
 
-    A base from the Hub is taken to be as it was downloaded: merge adapters, or save the
-    discriminator whole, where it was trained before they were added.
+    A base from the Hub is assumed to be unchanged: merge adapters, or save the whole
+    discriminator, if it was trained before they were added.
     """
     folder = Path(folder)
     base = model.get_base_model()
@@ -94,19 +94,19 @@ def load_lora(folder: Path | str, trainable: bool = False, **kwargs: Any) -> Pef
     folder = Path(folder)
     path = folder / "adapter_config.json"
     if not path.is_file():
-        remedy = "Give a folder that save_lora wrote."
-        raise BadInput("no adapter_config.json here.", folder, remedy=remedy)
+        hint = "Give a folder that save_lora wrote."
+        raise BadInput("it has no adapter_config.json.", folder, hint=hint)
     name = json.loads(path.read_text(encoding="utf-8")).get("base_model_name_or_path")
     base = str(folder / BASE) if (folder / BASE).is_dir() else name
     if not base or base == BASE:
-        remedy = "Copy the whole folder, or save it again with save_lora."
-        raise BadInput("the base of these adapters is not with them.", folder, remedy=remedy)
+        hint = "Copy the whole folder, or save it again with save_lora."
+        raise BadInput("the base of these adapters is missing.", folder, hint=hint)
     discriminator = TransformerDiscriminator.from_pretrained(base, **kwargs)
     return PeftModel.from_pretrained(discriminator, str(folder), is_trainable=trainable)
 
 
 def freeze_backbone(model: TransformerDiscriminator) -> TransformerDiscriminator:
-    """The same discriminator, of which only the head trains."""
+    """The same discriminator with only its head trainable."""
     model.backbone.requires_grad_(False)
     return model
 

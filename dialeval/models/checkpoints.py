@@ -40,7 +40,10 @@ def load_dialogrpt(
         eos_token_id (`int`, *optional*, defaults to 50256):
             The end token of a model in a file.
         kwargs:
-            For `from_pretrained`, such as `revision` or `dtype`; a file has no use for them.
+            For `from_pretrained`, such as `revision` or `dtype`; ignored for a file.
+
+    Returns:
+        `TransformerDiscriminator`: In evaluation mode.
     """
     if Path(name).is_file():
         return _from_state(read_state(name), name, n_head, eos_token_id)
@@ -50,16 +53,16 @@ def load_dialogrpt(
 def read_state(path: Path | str) -> dict[str, Tensor]:
     """Weights by name from a file, without `module.` and without stored causal masks."""
     try:
-        state = _unpacked(Path(path))
-    except Exception as error:  # torch has its own kinds for what it refuses to load
-        remedy = "Download it again; a file that holds code besides weights is never opened."
+        state = _load_weights(Path(path))
+    except Exception as error:  # torch has many kinds of errors
+        hint = "Download it again; a file that holds code besides weights is never opened."
         reason = str(error).split("\n")[0]
-        raise BadInput(f"expected a file of weights, but {reason}", path, remedy=remedy) from None
+        raise BadInput(f"expected a file of weights, but {reason}", path, hint=hint) from None
     if not isinstance(state, Mapping) or not all(map(torch.is_tensor, state.values())):
         raise BadInput(
             f"expected weights by name, but found a {type(state).__name__} of other things.",
             path,
-            remedy="Save model.state_dict() by itself.",
+            hint="Save only model.state_dict().",
         )
     named = {key.removeprefix("module."): value for key, value in state.items()}
     return {key: value for key, value in named.items() if not _MASK_BUFFER.search(key)}
@@ -68,18 +71,25 @@ def read_state(path: Path | str) -> dict[str, Tensor]:
 def check_varies(
     scores: Sequence[float] | np.ndarray, name: str, contexts: Sequence[Any] | None = None
 ) -> None:
-    """Refuse a discriminator that scores everything alike (DialogRPT issues 10 and 13).
+    """Raise if a discriminator gives every response the same score (DialogRPT issues 10 and 13).
 
     Args:
+        scores (`Sequence[float]` or `np.ndarray`):
+            Scores of several responses.
+        name (`str`):
+            Name of the discriminator in the error.
         contexts (`Sequence`, *optional*):
-            What each response answers. Several responses to one context must not all score
-            alike, for each and every context, which is what a wrong pooling leads to.
+            The context of each response. At least one context must have responses with different
+            scores; a wrong pooling leads to equal ones.
+
+    Returns:
+        `None`: If the scores differ.
 
     Example:
         >>> check_varies([0.2, 0.2, 0.7, 0.7], "rpt", contexts=["a", "a", "b", "b"])
         Traceback (most recent call last):
         ...
-        dialeval.dialogues.sources.BadInput: the discriminator 'rpt' gave one and the same score ...
+        dialeval.errors.BadInput: the discriminator 'rpt' gave the same score to ...
     """
     scores = np.asarray(scores, dtype=float)
     groups = _groups(scores, contexts)
@@ -87,25 +97,36 @@ def check_varies(
         return
     what = "each" if contexts is None else "each response to a context"
     raise BadInput(
-        f"the discriminator {name!r} gave one and the same score to {what} of {len(scores)}.",
-        remedy="Load a DialogRPT checkpoint with dialeval.models.load_dialogrpt, since the pooling "
-        "of GPT2ForSequenceClassification takes separators for padding; otherwise train it anew.",
+        f"the discriminator {name!r} gave the same score to {what} of {len(scores)}.",
+        hint="Load a DialogRPT checkpoint with dialeval.models.load_dialogrpt, since the pooling "
+        "of GPT2ForSequenceClassification mistakes separators for padding; otherwise retrain it.",
     )
 
 
 def check_direction(
     scores: Sequence[float] | np.ndarray, is_human: Sequence[bool] | np.ndarray, name: str
 ) -> bool:
-    """Whether humans score higher than machines, or about as high; warn where labels look swapped.
+    """Whether humans do not score clearly lower than machines; logs a warning if they do.
 
-    They look so when the area under the ROC curve lies three standard errors below one half.
+    Labels look swapped when the area under the ROC curve is three standard errors below one half.
+
+    Args:
+        scores (`Sequence[float]` or `np.ndarray`):
+            Scores of responses.
+        is_human (`Sequence[bool]` or `np.ndarray`):
+            Which of them are human.
+        name (`str`):
+            Name of the discriminator in the warning.
+
+    Returns:
+        `bool`: Whether the direction looks correct.
     """
     scores, human = np.asarray(scores, dtype=float), np.asarray(is_human, dtype=bool)
-    ours, theirs = int(human.sum()), int((~human).sum())
-    if not ours or not theirs:
+    humans, machines = int(human.sum()), int((~human).sum())
+    if not humans or not machines:
         return True
-    area = (rankdata(scores)[human].sum() - ours * (ours + 1) / 2) / (ours * theirs)
-    error = np.sqrt((ours + theirs + 1) / (12 * ours * theirs))
+    area = (rankdata(scores)[human].sum() - humans * (humans + 1) / 2) / (humans * machines)
+    error = np.sqrt((humans + machines + 1) / (12 * humans * machines))
     if area >= 0.5 - 3 * error:
         return True
     logger.warning(
@@ -126,13 +147,14 @@ def _from_hub(name: str, kwargs: dict[str, Any]) -> TransformerDiscriminator:
     except BadInput:
         raise
     except Exception as error:
-        remedy = "Check the name and the network, or give a folder with config.json and weights."
-        raise BadInput(f"cannot be loaded: {error}", name, remedy=remedy) from None
+        hint = "Check the name and the network, or give a folder with config.json and weights."
+        raise BadInput(f"could not load it: {error}", name, hint=hint) from None
     unexpected = [key for key in report["unexpected_keys"] if not _MASK_BUFFER.search(key)]
     _check_keys(report["missing_keys"], unexpected, name)
-    found = _discriminator(config, model.transformer).to(model.dtype)
-    found.score.weight.data.copy_(model.score.weight.data)
-    return found.eval()
+    discriminator = _discriminator(config, model.transformer)
+    discriminator.to(model.dtype)
+    discriminator.score.weight.data.copy_(model.score.weight.data)
+    return discriminator.eval()
 
 
 def _from_state(
@@ -140,18 +162,19 @@ def _from_state(
 ) -> TransformerDiscriminator:
     state = _with_score(state, path, eos_token_id)
     model = _discriminator(_shape(state, path, n_head, eos_token_id))
-    ours = {re.sub(r"^transformer\.", "backbone.", key): value for key, value in state.items()}
+    renamed = {re.sub(r"^transformer\.", "backbone.", key): value for key, value in state.items()}
     try:
-        missing, unexpected = model.load_state_dict(ours, strict=False)
+        missing, unexpected = model.load_state_dict(renamed, strict=False)
     except RuntimeError as error:
-        remedy = "Give the file of one whole GPT-2."
-        raise BadInput(f"its shapes do not fit: {error}", path, remedy=remedy) from None
-    theirs = (
-        [re.sub(r"^backbone\.", "transformer.", key) for key in keys]
-        for keys in (missing, unexpected)
-    )
-    _check_keys(*theirs, path)
+        hint = "Give the file of one whole GPT-2."
+        raise BadInput(f"its shapes do not fit: {error}", path, hint=hint) from None
+    _check_keys(_file_keys(missing), _file_keys(unexpected), path)
     return model.eval()
+
+
+def _file_keys(keys: Sequence[str]) -> list[str]:
+    """Names of weights as they are in the file."""
+    return [re.sub(r"^backbone\.", "transformer.", key) for key in keys]
 
 
 def _discriminator(config: GPT2Config, backbone: Any = None) -> TransformerDiscriminator:
@@ -170,23 +193,23 @@ def _with_score(state: dict[str, Tensor], path: Path | str, eos: int) -> dict[st
         return state
     weights = state[head]  # (vocab, n_embd)
     if len(weights) <= eos:
-        remedy = "Give the id of its end token as eos_token_id."
+        hint = "Give the id of its end token as eos_token_id."
         message = f"its vocabulary of {len(weights)} has no end token {eos}."
-        raise BadInput(message, path, remedy=remedy)
+        raise BadInput(message, path, hint=hint)
     rest = {key: value for key, value in state.items() if key not in _HEADS}
     return {**rest, "score.weight": weights[eos : eos + 1]}
 
 
 def _shape(state: dict[str, Tensor], path: Path | str, n_head: int | None, eos: int) -> GPT2Config:
-    """The configuration that the weights' shapes tell."""
+    """The configuration that follows from the shapes of the weights."""
     needed = ("transformer.wte.weight", "transformer.wpe.weight", "transformer.h.0.mlp.c_fc.weight")
     _check_keys([key for key in (*needed, "score.weight") if key not in state], [], path)
     vocab, width = state[needed[0]].shape
     heads = n_head or width // 64
     if not heads or width % heads:
-        remedy = "Give n_head, the number of its attention heads."
-        raise BadInput(f"a width of {width} is not {heads or 'any'} heads.", path, remedy=remedy)
-    layers = {int(found[1]) for key in state if (found := re.match(r"transformer\.h\.(\d+)", key))}
+        hint = "Give n_head, the number of its attention heads."
+        raise BadInput(f"a width of {width} is not {heads or 'any'} heads.", path, hint=hint)
+    layers = {int(match[1]) for key in state if (match := re.match(r"transformer\.h\.(\d+)", key))}
     return GPT2Config(
         vocab_size=vocab,
         n_embd=width,
@@ -207,25 +230,25 @@ def _check_kind(config: Any, name: str) -> None:
         f"expected a GPT2ForSequenceClassification with one logit, but its configuration says "
         f"{', '.join(kinds)} with {config.num_labels}.",
         name,
-        remedy="Load a discriminator of dialeval with load_scorer, and put a new head on any other "
+        hint="Load a discriminator of dialeval with load_scorer, and put a new head on any other "
         "model with TransformerDiscriminator.from_backbone.",
     )
 
 
 def _check_keys(missing: Sequence[str], unexpected: Sequence[str], path: Path | str) -> None:
     wrong = {"missing": sorted(missing), "unexpected": sorted(unexpected)}
-    said = [f"{what} {_some(keys)}" for what, keys in wrong.items() if keys]
-    if said:
-        remedy = "Give the weights of one whole GPT-2 with a `score` or an `lm_head`."
-        raise BadInput(f"not the weights of DialogRPT: {'; '.join(said)}.", path, remedy=remedy)
+    problems = [f"{what} {_join_keys(keys)}" for what, keys in wrong.items() if keys]
+    if problems:
+        hint = "Give the weights of one whole GPT-2 with a `score` or an `lm_head`."
+        raise BadInput(f"not the weights of DialogRPT: {'; '.join(problems)}.", path, hint=hint)
 
 
-def _some(keys: Sequence[str], most: int = 8) -> str:
+def _join_keys(keys: Sequence[str], most: int = 8) -> str:
     more = f" and {len(keys) - most} more" if len(keys) > most else ""
     return ", ".join(keys[:most]) + more
 
 
-def _unpacked(path: Path) -> Any:
+def _load_weights(path: Path) -> Any:
     if path.suffix == ".safetensors":
         from safetensors.torch import load_file
 
@@ -244,4 +267,4 @@ def _groups(scores: np.ndarray, contexts: Sequence[Any] | None) -> list[np.ndarr
     rows: dict[Any, list[int]] = {}
     for row, context in enumerate(contexts):
         rows.setdefault(context, []).append(row)
-    return [scores[each] for each in rows.values() if len(each) > 1]
+    return [scores[members] for members in rows.values() if len(members) > 1]

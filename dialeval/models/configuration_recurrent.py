@@ -8,7 +8,7 @@ class RecurrentDiscriminatorConfig(PretrainedConfig):
 
     Args:
         vocab_size (`int`, *optional*, defaults to 25000):
-            Number of token ids the embedding knows.
+            Size of the vocabulary.
         hidden_size (`int`, *optional*, defaults to 512):
             Width of each LSTM direction.
         embedding_size (`int`, *optional*):
@@ -18,7 +18,7 @@ class RecurrentDiscriminatorConfig(PretrainedConfig):
         init_range (`float`, *optional*, defaults to 0.1):
             All weights start uniform in `[-init_range, init_range]`.
         max_turns (`int`, *optional*, defaults to 3):
-            Turns whose vectors are concatenated; only `concat` has use for it.
+            Turns whose vectors are concatenated; only used by `concat`.
     """
 
     def __init__(

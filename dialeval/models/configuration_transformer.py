@@ -32,7 +32,7 @@ class TransformerDiscriminatorConfig(PretrainedConfig):
         if pooling not in ("last", "first", "mean"):
             raise ValueError(f"`pooling` is last, first or mean, but got {pooling!r}.")
         shape = backbone.to_dict() if isinstance(backbone, PretrainedConfig) else backbone
-        # A path of the machine that trained it is nobody's business on the Hub.
+        # A path on the machine that trained it does not belong on the Hub.
         self.backbone = {k: v for k, v in (shape or {}).items() if k != "_name_or_path"} or None
         self.pooling = pooling
         self.causal = causal
@@ -43,6 +43,6 @@ class TransformerDiscriminatorConfig(PretrainedConfig):
 
     @property
     def backbone_config(self) -> PretrainedConfig:
-        """The backbone's own configuration."""
+        """The backbone's configuration."""
         settings = dict(self.backbone or {"model_type": "gpt2"})
         return AutoConfig.for_model(settings.pop("model_type"), **settings)

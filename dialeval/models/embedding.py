@@ -17,7 +17,7 @@ class MiniLm:
 
     Args:
         max_length (`int`, *optional*, defaults to 256):
-            Tokens of a text; the end of a longer one counts, where a context's last turn stands.
+            Tokens of a text; a longer one is cut at its start, since its end is the last turn.
         max_tokens (`int`, *optional*):
             Tokens of a batch, padding included; by default 512 on a CPU, whose caches they then
             fit, and 16,384 elsewhere.
@@ -37,25 +37,25 @@ class MiniLm:
 
     def __call__(self, texts: Sequence[str]) -> np.ndarray:
         """Vectors in the order of the texts, shape `(n, d)`."""
-        found = np.empty((len(texts), self.model.config.hidden_size), np.float32)
+        vectors = np.empty((len(texts), self.model.config.hidden_size), np.float32)
         if not len(texts):
-            return found
+            return vectors
         ids = self.tokenizer(list(texts), truncation=True, max_length=self.max_length)["input_ids"]
-        for rows in token_batches([len(each) for each in ids], self.max_tokens):
-            found[rows] = self._pooled([ids[row] for row in rows]).cpu().numpy()
-        return found
+        for rows in token_batches([len(row) for row in ids], self.max_tokens):
+            vectors[rows] = self._pooled([ids[row] for row in rows]).cpu().numpy()
+        return vectors
 
     @torch.inference_mode()
     def _pooled(self, ids: list[list[int]]) -> Tensor:
         batch = pad(ids, self.tokenizer.pad_token_id)
-        states = self.model(**{name: each.to(self.device) for name, each in batch.items()})
+        states = self.model(**{name: tensor.to(self.device) for name, tensor in batch.items()})
         states = states.last_hidden_state  # (batch, time, d)
         mask = batch["attention_mask"].to(states)[..., None]
         return F.normalize((states * mask).sum(1) / mask.sum(1), dim=-1)  # (batch, d)
 
 
-class Remembered:
-    """An embedder that reads no text twice.
+class CachedEmbedder:
+    """An embedder that computes no text twice.
 
     Args:
         embed (`Callable`, *optional*):
@@ -68,7 +68,7 @@ class Remembered:
 
     @property
     def name(self) -> str:
-        """Whose vectors these are."""
+        """Name of the embedder."""
         return getattr(self._embed, "name", "minilm" if self._embed is None else "embedder")
 
     def __call__(self, texts: Sequence[str]) -> np.ndarray:
@@ -80,15 +80,17 @@ class Remembered:
         return np.stack([self._vectors[text] for text in texts])
 
 
-class Known:
-    """An embedder that knows some texts beforehand and remembers no others.
+class PrefilledEmbedder:
+    """An embedder that computes some texts in advance and caches no others.
 
-    What it says about a text does not depend on what it was asked before, to the last bit: texts
-    that were never seen are read in the company of their own call only.
+    The vector of a text does not depend on earlier calls, to the last bit: other texts are only
+    batched with the texts of the same call.
 
     Args:
         texts (`Iterable[str]`):
-            What will be asked for again and again, such as all contexts.
+            Texts that will be needed repeatedly, such as all contexts.
+        embed (`Callable`, *optional*):
+            From texts to vectors `(n, d)`; [`MiniLm`] by default.
     """
 
     def __init__(
@@ -97,16 +99,16 @@ class Known:
         embed: Callable[[Sequence[str]], np.ndarray] | None = None,
     ):
         self._embed = embed or MiniLm()
-        known = list(dict.fromkeys(texts))
-        self._vectors = dict(zip(known, self._embed(known), strict=True)) if known else {}
+        distinct = list(dict.fromkeys(texts))
+        self._vectors = dict(zip(distinct, self._embed(distinct), strict=True)) if distinct else {}
 
     @property
     def name(self) -> str:
-        """Whose vectors these are."""
+        """Name of the embedder."""
         return getattr(self._embed, "name", "embedder")
 
     def __call__(self, texts: Sequence[str]) -> np.ndarray:
         """Vectors in the order of the texts, shape `(n, d)`."""
         new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
-        found = dict(zip(new, self._embed(new), strict=True)) if new else {}
-        return np.stack([found[t] if t in found else self._vectors[t] for t in texts])
+        vectors = dict(zip(new, self._embed(new), strict=True)) if new else {}
+        return np.stack([vectors[t] if t in vectors else self._vectors[t] for t in texts])

@@ -1,4 +1,4 @@
-"""Recurrent discriminators: each reads a passage as one row of tokens and says who answered.
+"""Recurrent discriminators: each reads a passage as one row of tokens and classifies its author.
 
 Turns end with the `eos` token, the last turn is the response. Rows may be padded on either side.
 """
@@ -24,7 +24,7 @@ class RecurrentDiscriminator(PreTrainedModel):
     """What the recurrent discriminators share: an embedding, a two-way classifier, a loss.
 
     Each adds `pool(input_ids, lengths)`, which takes tokens with all padding on the right and gives
-    the representation before the softmax, shape `(batch, pooled)`, and what else it has to show.
+    the representation before the softmax, shape `(batch, pooled)`, and further outputs.
     """
 
     config_class = RecurrentDiscriminatorConfig
@@ -78,11 +78,11 @@ class HierarchicalDiscriminator(RecurrentDiscriminator):
 
     def turn_vectors(self, input_ids: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         """Last hidden state of each turn, shape `(batch, turns, hidden)`, and turns in each row."""
-        turns, sizes, row, place = split_turns(input_ids, lengths, self.config.eos_token_id)
+        turns, sizes, row, position = split_turns(input_ids, lengths, self.config.eos_token_id)
         states = last_state(self.words, self.embed(turns), sizes)  # (all turns, hidden)
         count = torch.bincount(row, minlength=len(input_ids))
         vectors = states.new_zeros(len(input_ids), int(count.max()), states.shape[-1])
-        vectors[row, place] = states
+        vectors[row, position] = states
         return vectors, count
 
 
@@ -104,11 +104,11 @@ class ConcatDiscriminator(HierarchicalDiscriminator):
         vectors, count = self.turn_vectors(input_ids, lengths)  # (batch, turns, hidden)
         most = self.config.max_turns
         back = torch.arange(most, device=vectors.device)  # 0 is the response
-        place = count[:, None] - 1 - back  # (batch, most)
+        index = count[:, None] - 1 - back  # (batch, most)
         chosen = vectors.gather(
-            1, place.clamp(min=0)[..., None].expand(-1, -1, vectors.shape[-1])
+            1, index.clamp(min=0)[..., None].expand(-1, -1, vectors.shape[-1])
         )  # (batch, most, hidden)
-        return (chosen * (place >= 0)[..., None]).flatten(1), {}
+        return (chosen * (index >= 0)[..., None]).flatten(1), {}
 
 
 class AttentionDiscriminator(RecurrentDiscriminator):
@@ -116,7 +116,7 @@ class AttentionDiscriminator(RecurrentDiscriminator):
 
     `attentions` holds the weight of each token, shape `(batch, time)`, in the order of the input
     without its padding; `hidden_states` the states of the LSTM, from which those of the context
-    and of the response are told apart by [`response_mask`].
+    and of the response are separated by [`response_mask`].
     """
 
     config_class = AttentionConfig
@@ -158,7 +158,20 @@ class RnnDiscriminator(RecurrentDiscriminator):
 def split_turns(
     input_ids: Tensor, lengths: Tensor, eos: int
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The turns of all rows, one a row, shape `(turns, time)`; their sizes, rows and places."""
+    """The turns of all rows, one a row, shape `(turns, time)`; their sizes, rows and positions.
+
+    Args:
+        input_ids (`Tensor`):
+            Tokens with the padding on the right, shape `(batch, time)`.
+        lengths (`Tensor`):
+            Tokens of each row, shape `(batch,)`.
+        eos (`int`):
+            The token that ends a turn.
+
+    Returns:
+        `tuple[Tensor, Tensor, Tensor, Tensor]`: The turns, padded with zeros, and for each turn its
+        number of tokens, its row in the batch, and its position among the turns of that row.
+    """
     turn, is_token = turn_numbers(input_ids, lengths, eos)
     row, time = is_token.nonzero(as_tuple=True)
     key = row * input_ids.shape[1] + turn[row, time]
@@ -172,27 +185,75 @@ def split_turns(
 
 
 def last_state(lstm: nn.LSTM, inputs: Tensor, lengths: Tensor) -> Tensor:
-    """The hidden state after each sequence's last item, shape `(batch, hidden)`."""
-    # Reading on into the padding and looking back is several times faster than packing on a CPU.
+    """The hidden state after each sequence's last item, shape `(batch, hidden)`.
+
+    Args:
+        lstm (`nn.LSTM`):
+            A layer in one direction.
+        inputs (`Tensor`):
+            Vectors with the padding on the right, shape `(batch, time, width)`.
+        lengths (`Tensor`):
+            Items of each sequence, shape `(batch,)`.
+
+    Returns:
+        `Tensor`: The states.
+    """
+    # Running over the padding and indexing is several times faster than packing on a CPU.
     states, _ = lstm(inputs)  # (batch, time, hidden)
     return states[torch.arange(len(states), device=states.device), lengths - 1]
 
 
 def all_states(lstm: nn.LSTM, inputs: Tensor, lengths: Tensor) -> Tensor:
-    """Hidden states at each item, zero on padding, shape `(batch, time, directions * hidden)`."""
+    """Hidden states at each item, zero on padding, shape `(batch, time, directions * hidden)`.
+
+    Args:
+        lstm (`nn.LSTM`):
+            A layer in one direction or two.
+        inputs (`Tensor`):
+            Vectors with the padding on the right, shape `(batch, time, width)`.
+        lengths (`Tensor`):
+            Items of each sequence, shape `(batch,)`.
+
+    Returns:
+        `Tensor`: The states.
+    """
     packed = pack_padded_sequence(inputs, lengths.cpu(), batch_first=True, enforce_sorted=False)
     return pad_packed_sequence(lstm(packed)[0], batch_first=True)[0]
 
 
 def response_mask(input_ids: Tensor, attention_mask: Tensor, eos: int) -> Tensor:
-    """Where the response stands in left-aligned rows, shape `(batch, time)`."""
+    """A mask of the response in left-aligned rows, shape `(batch, time)`.
+
+    Args:
+        input_ids (`Tensor`):
+            Tokens, padded on either side.
+        attention_mask (`Tensor`):
+            1 on tokens.
+        eos (`int`):
+            The token that ends a turn.
+
+    Returns:
+        `Tensor`: True on the tokens of the last turn.
+    """
     input_ids, lengths = align_left(input_ids, attention_mask)
     turn, is_token = turn_numbers(input_ids, lengths, eos)
     return is_token & (turn == turn.masked_fill(~is_token, 0).amax(1, keepdim=True))
 
 
 def turn_numbers(input_ids: Tensor, lengths: Tensor, eos: int) -> tuple[Tensor, Tensor]:
-    """Which turn each token belongs to, its end token included, and which are tokens at all."""
+    """The number of each token's turn, its end token included, and a mask of the tokens.
+
+    Args:
+        input_ids (`Tensor`):
+            Tokens with the padding on the right, shape `(batch, time)`.
+        lengths (`Tensor`):
+            Tokens of each row, shape `(batch,)`.
+        eos (`int`):
+            The token that ends a turn.
+
+    Returns:
+        `tuple[Tensor, Tensor]`: The numbers, from 0, and the mask, both of shape `(batch, time)`.
+    """
     is_token = inside(lengths, input_ids.shape[1])
-    ends = ((input_ids == eos) & is_token).long()
-    return ends.cumsum(1) - ends, is_token
+    is_end = ((input_ids == eos) & is_token).long()
+    return is_end.cumsum(1) - is_end, is_token

@@ -14,7 +14,7 @@ from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput
 
 from .configuration_seq2seq import Seq2SeqConfig
 
-LEAST = 1e-20  # probability below which a mixture is not told from nothing; its logarithm is -46
+LEAST = 1e-20  # smallest probability of a mixture; its logarithm is -46
 State = tuple[Tensor, Tensor]  # hidden and cell state, each (batch, layers, hidden)
 
 
@@ -66,27 +66,33 @@ class Encoder(nn.Module):
         states, state_h, state_c = self.read(pick(vectors, order), mask.gather(1, order))
         states = pick(states, order.argsort(1))  # (batch, time, hidden)
         projected = None if self.project is None else self.project(states)
-        found = {"state_h": state_h, "state_c": state_c, "projected": projected, "mask": mask}
-        return EncoderOutput(last_hidden_state=states, input_ids=input_ids, **found)
+        return EncoderOutput(
+            last_hidden_state=states,
+            state_h=state_h,
+            state_c=state_c,
+            projected=projected,
+            input_ids=input_ids,
+            mask=mask,
+        )
 
     def read(self, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Top states, and the last hidden and cell state of each layer; padding comes first."""
-        mirror, last = mirrored(mask), []
+        mirror, last = mirror_indices(mask), []
         for layer in self.layers:
             states = self.dropout(states)
-            read, ends = layer[0](states)  # (batch, time, width), (1, batch, width) twice
+            read, final = layer[0](states)  # (batch, time, width), (1, batch, width) twice
             if len(layer) == 2:
                 backward, others = layer[1](pick(states, mirror))
                 read = torch.cat([read, pick(backward, mirror)], -1)
-                ends = [torch.cat(pair, -1) for pair in zip(ends, others, strict=True)]
+                final = [torch.cat(pair, -1) for pair in zip(final, others, strict=True)]
             states = read  # (batch, time, hidden)
-            last.append(ends)
-        state_h, state_c = (torch.cat(ends).transpose(0, 1) for ends in zip(*last, strict=True))
+            last.append(final)
+        state_h, state_c = (torch.cat(final).transpose(0, 1) for final in zip(*last, strict=True))
         return states, state_h, state_c
 
 
 class Attention(nn.Module):
-    """What the decoder finds in the context, put together with its own state."""
+    """Attention over the context, combined with the decoder's state."""
 
     def __init__(self, config: Seq2SeqConfig):
         super().__init__()
@@ -129,14 +135,14 @@ class Decoder(nn.Module):
     ) -> tuple[Tensor, Tensor, Tensor, Tensor, State]:
         """Attentional vectors, contexts, weights, states, and the state after the last word."""
         if self.feeding:
-            return self.fed(words, encoded, state)
+            return self.forward_fed(words, encoded, state)
         states, state = self.run(words, state)
         return *self.attention(states, encoded), states, state
 
-    def fed(
+    def forward_fed(
         self, words: Tensor, encoded: EncoderOutput, state: State
     ) -> tuple[Tensor, Tensor, Tensor, Tensor, State]:
-        """The same, word by word, each read with the vector before it (Luong et al., sec. 3.3)."""
+        """The same word by word, each with the vector before as input (Luong et al., sec. 3.3)."""
         # The first vector is what the last state attends to, so a cache of states is enough.
         vector = self.attention(state[0][:, -1:], encoded)[0]  # (batch, 1, hidden)
         steps = []
@@ -148,7 +154,7 @@ class Decoder(nn.Module):
 
     def run(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
         """Top states, and the last state of each layer with the batch first."""
-        layers_first = tuple(each.transpose(0, 1).contiguous() for each in state)
+        layers_first = tuple(part.transpose(0, 1).contiguous() for part in state)
         states, (hidden, cell) = self.layers(inputs, layers_first)
         return states, (hidden.transpose(0, 1), cell.transpose(0, 1))
 
@@ -165,10 +171,11 @@ class Pointer(nn.Module):
 
     def forward(self, logits: Tensor, weights: Tensor, seen: Tensor, input_ids: Tensor) -> Tensor:
         """Log-probabilities of the mixture, shape `(batch, steps, vocabulary)`."""
-        gate = torch.sigmoid(self.gate(seen).float())  # (batch, steps, 1); eq. 8
-        chosen = gate * logits.float().softmax(-1)
-        places = input_ids[:, None].expand(-1, weights.shape[1], -1)  # (batch, steps, time)
-        mixture = chosen.scatter_add(2, places, (1 - gate) * weights.float())  # eq. 9
+        dtype = torch.promote_types(logits.dtype, torch.float32)  # half precision is not enough
+        gate = torch.sigmoid(self.gate(seen).to(dtype))  # (batch, steps, 1); eq. 8
+        chosen = gate * logits.to(dtype).softmax(-1)
+        tokens = input_ids[:, None].expand(-1, weights.shape[1], -1)  # (batch, steps, time)
+        mixture = chosen.scatter_add(2, tokens, (1 - gate) * weights.to(dtype))  # eq. 9
         return mixture.clamp(min=LEAST).log()
 
 
@@ -216,7 +223,7 @@ class Seq2SeqGenerator(PreTrainedModel, GenerationMixin):
         encoded = encoder_outputs or self.encoder(input_ids, attention_mask)
         if decoder_input_ids is None:
             decoder_input_ids = self.prepare_decoder_input_ids_from_labels(labels)
-        refuse_left_padding(decoder_attention_mask)
+        check_right_padding(decoder_attention_mask)
         state = past_key_values or (encoded.state_h, encoded.state_c)
         words = self.dropout(self.encoder.embedding(decoder_input_ids))  # one vocabulary for both
         vectors, context, weights, states, state = self.decoder(words, encoded, state)
@@ -227,7 +234,7 @@ class Seq2SeqGenerator(PreTrainedModel, GenerationMixin):
         loss = None
         if labels is not None:
             loss = F.cross_entropy(logits.flatten(0, 1), labels.flatten())
-        found = Seq2SeqLMOutput(
+        output = Seq2SeqLMOutput(
             loss=loss,
             logits=logits,
             past_key_values=None if use_cache is False else state,
@@ -235,10 +242,10 @@ class Seq2SeqGenerator(PreTrainedModel, GenerationMixin):
             cross_attentions=(weights,),
             encoder_last_hidden_state=encoded.last_hidden_state,
         )
-        return found.to_tuple() if return_dict is False else found
+        return output.to_tuple() if return_dict is False else output
 
     def prepare_decoder_input_ids_from_labels(self, labels: Tensor | None) -> Tensor:
-        """What the decoder reads to predict the labels: all but the last, after the start token."""
+        """The decoder's inputs for these labels: the start token and all labels but the last."""
         if labels is None:
             raise ValueError("expected decoder_input_ids or labels, found neither. Give one.")
         before = labels.new_full((len(labels), 1), self.config.decoder_start_token_id)
@@ -252,7 +259,7 @@ class Seq2SeqGenerator(PreTrainedModel, GenerationMixin):
         self.encoder.embedding = value
 
     def get_output_embeddings(self) -> nn.Linear | None:
-        """The layer that gives `logits`; with a pointer none does it alone."""
+        """The layer that computes `logits`; with a pointer there is no such single layer."""
         return self.output if self.pointer is None else None
 
     def set_output_embeddings(self, new_embeddings: nn.Linear) -> None:
@@ -264,22 +271,39 @@ class Seq2SeqGenerator(PreTrainedModel, GenerationMixin):
         pad_to_multiple_of: int | None = None,
         mean_resizing: bool = True,
     ) -> nn.Embedding:
-        found = super()._resize_token_embeddings(new_num_tokens, pad_to_multiple_of, mean_resizing)
-        if self.pointer is not None:  # the output layer, which was not given above
-            size = found.num_embeddings
+        embedding = super()._resize_token_embeddings(
+            new_num_tokens, pad_to_multiple_of, mean_resizing
+        )
+        if self.pointer is not None:  # the output layer, which get_output_embeddings hides
+            size = embedding.num_embeddings
             self.output = self._get_resized_lm_head(self.output, size, mean_resizing=mean_resizing)
-        return found
+        return embedding
 
     @classmethod
     def _supports_default_dynamic_cache(cls) -> bool:
         return False  # the cache is a pair of tensors, of the same size after every word
 
     def _reorder_cache(self, past_key_values: State, beam_idx: Tensor) -> State:
-        return tuple(each.index_select(0, beam_idx) for each in past_key_values)
+        hidden, cell = past_key_values
+        return hidden.index_select(0, beam_idx), cell.index_select(0, beam_idx)
 
 
 def lstm(width: int, hidden: int, layers: int = 1, dropout: float = 0.0) -> nn.LSTM:
-    """LSTM layers without biases, with dropout between them."""
+    """LSTM layers without biases, with dropout between them.
+
+    Args:
+        width (`int`):
+            Size of the inputs.
+        hidden (`int`):
+            Size of the states.
+        layers (`int`, *optional*, defaults to 1):
+            Number of layers.
+        dropout (`float`, *optional*, defaults to 0.0):
+            Dropout between the layers.
+
+    Returns:
+        `nn.LSTM`: Layers that take the batch first.
+    """
     between = dropout if layers > 1 else 0.0
     return nn.LSTM(width, hidden, layers, bias=False, batch_first=True, dropout=between)
 
@@ -289,24 +313,24 @@ def linear(width: int, to: int) -> nn.Linear:
     return nn.Linear(width, to, bias=False)
 
 
-def pick(vectors: Tensor, places: Tensor) -> Tensor:
-    """The vectors at these places of each row, shape `(batch, places, width)`."""
-    return vectors.gather(1, places[..., None].expand(-1, -1, vectors.shape[-1]))
+def pick(vectors: Tensor, indices: Tensor) -> Tensor:
+    """The vectors at these indices of each row, shape `(batch, indices, width)`."""
+    return vectors.gather(1, indices[..., None].expand(-1, -1, vectors.shape[-1]))
 
 
-def mirrored(mask: Tensor) -> Tensor:
-    """Places that turn the tokens of each row around and leave the padding before them.
+def mirror_indices(mask: Tensor) -> Tensor:
+    """Indices that reverse the tokens of each row and keep the padding before them.
 
     Example:
-        >>> mirrored(torch.tensor([[False, False, True, True, True]])).tolist()
+        >>> mirror_indices(torch.tensor([[False, False, True, True, True]])).tolist()
         [[0, 1, 4, 3, 2]]
     """
-    places = torch.arange(mask.shape[1], device=mask.device).expand_as(mask)
+    indices = torch.arange(mask.shape[1], device=mask.device).expand_as(mask)
     first = mask.shape[1] - mask.sum(1, keepdim=True)
-    return torch.where(mask, first + mask.shape[1] - 1 - places, places)
+    return torch.where(mask, first + mask.shape[1] - 1 - indices, indices)
 
 
-def refuse_left_padding(decoder_attention_mask: Tensor | None) -> None:
+def check_right_padding(decoder_attention_mask: Tensor | None) -> None:
     """Raise when a response begins with padding, which would change the decoder's state."""
     if decoder_attention_mask is not None and not decoder_attention_mask[:, 0].all():
         raise ValueError(

@@ -1,8 +1,8 @@
 """Any transformer with a scalar head: how human is this response? (Gao et al., 2021)
 
 The head gives one number h, and the logits are (0, h), so that their softmax is sigmoid(h) and the
-two labels keep their names. The token that the head reads is found by the attention mask, never by
-looking for padding tokens: GPT-2's separator, end and padding are all the same token.
+two labels keep their names. The attention mask says which token the head reads, never the padding
+token: GPT-2's separator, end and padding are all the same token.
 """
 
 import torch
@@ -35,7 +35,21 @@ class TransformerDiscriminator(PreTrainedModel):
     def from_backbone(
         cls, name: str, pooling: str | None = None, dropout: float = 0.0, **kwargs
     ) -> "TransformerDiscriminator":
-        """A new head on a pretrained backbone, by folder or Hub name."""
+        """A new head on a pretrained backbone.
+
+        Args:
+            name (`str`):
+                Folder or Hub name of the backbone.
+            pooling (`str`, *optional*):
+                Which states the head reads; `"last"` for a causal backbone, else `"mean"`.
+            dropout (`float`, *optional*, defaults to 0.0):
+                Dropout before the head.
+            kwargs:
+                For the backbone's `from_pretrained`.
+
+        Returns:
+            `TransformerDiscriminator`: With a random head.
+        """
         backbone = AutoModel.from_pretrained(name, **kwargs)
         causal = not reads_ahead(backbone)
         config = TransformerDiscriminatorConfig(
@@ -43,6 +57,7 @@ class TransformerDiscriminator(PreTrainedModel):
         )
         model = cls(config, backbone)
         nn.init.normal_(model.score.weight, std=0.02)
+        model.score.to(backbone.dtype)
         return model
 
     def forward(
@@ -53,12 +68,12 @@ class TransformerDiscriminator(PreTrainedModel):
         **kwargs,
     ) -> SequenceClassifierOutput:
         mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
-        scores = self.score(self.dropout(self.pooled(input_ids, mask))).squeeze(-1)  # (batch,)
+        scores = self.score(self.dropout(self.pool(input_ids, mask))).squeeze(-1)  # (batch,)
         logits = torch.stack([torch.zeros_like(scores), scores], dim=-1)  # (batch, 2)
         loss = None if labels is None else F.cross_entropy(logits, labels)
         return SequenceClassifierOutput(loss=loss, logits=logits)
 
-    def pooled(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+    def pool(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         """What the head reads, shape `(batch, hidden)`."""
         input_ids, lengths = align_left(input_ids, attention_mask)
         is_token = inside(lengths, input_ids.shape[1])
@@ -86,7 +101,7 @@ def reads_ahead(backbone: nn.Module) -> bool:
 
 
 def pairwise_loss(human: Tensor, machine: Tensor) -> Tensor:
-    """How far the human response is from outscoring the machine's (Gao et al., 2021, eq. 1).
+    """The loss that makes human responses outscore machine ones (Gao et al., 2021, eq. 1).
 
     Example:
         >>> round(pairwise_loss(torch.tensor([2.0]), torch.tensor([2.0])).item(), 4)

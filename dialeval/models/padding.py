@@ -1,4 +1,4 @@
-"""Rows of tokens with all their padding on the right, whatever side it came on."""
+"""Rows of tokens padded on either side, aligned to have all padding on the right."""
 
 import torch
 from torch import Tensor
@@ -18,5 +18,5 @@ def align_left(input_ids: Tensor, attention_mask: Tensor) -> tuple[Tensor, Tenso
 
 
 def inside(lengths: Tensor, width: int) -> Tensor:
-    """Where left-aligned rows have tokens, shape `(batch, width)`."""
+    """A mask of the tokens in left-aligned rows, shape `(batch, width)`."""
     return torch.arange(width, device=lengths.device) < lengths[:, None]

@@ -1,4 +1,4 @@
-"""A discriminator on a language model's backbone: a copy of it, or its very tensors."""
+"""A discriminator on a language model's backbone: a copy of it, or the same tensors."""
 
 import copy
 
@@ -12,21 +12,28 @@ from dialeval.models.modeling_transformer import TransformerDiscriminator
 def discriminator_on(
     language_model: PreTrainedModel, shared: bool = False, dropout: float = 0.0
 ) -> TransformerDiscriminator:
-    """A discriminator that begins as the language model did, with a new head.
+    """A discriminator that starts from the language model's weights, with a new head.
 
     Args:
+        language_model (`PreTrainedModel`):
+            Any causal language model, with or without adapters.
         shared (`bool`, *optional*, defaults to `False`):
-            Whether both hold the same tensors, so that memory holds one backbone. Freeze them then,
-            and let adapters learn on either side.
+            Whether both use the same tensors, so that memory holds one backbone. Freeze them then,
+            and train adapters on either side.
+        dropout (`float`, *optional*, defaults to 0.0):
+            Dropout before the head.
+
+    Returns:
+        `TransformerDiscriminator`: With a random head.
     """
     inner = backbone_of(language_model)
-    # What the memo of a copy names is not copied.
-    kept = {id(each): each for each in inner.parameters()} if shared else {}
+    # deepcopy does not copy what is in its memo.
+    kept = {id(weight): weight for weight in inner.parameters()} if shared else {}
     backbone = copy.deepcopy(inner, kept)
     config = TransformerDiscriminatorConfig(backbone.config, "last", True, dropout)
-    found = TransformerDiscriminator(config, backbone)
-    nn.init.normal_(found.score.weight, std=0.02)
-    return found
+    discriminator = TransformerDiscriminator(config, backbone)
+    nn.init.normal_(discriminator.score.weight, std=0.02)
+    return discriminator
 
 
 def backbone_of(model: PreTrainedModel) -> nn.Module:

@@ -1,4 +1,4 @@
-"""Tokenizers for models that are trained from nothing: the papers' words, and byte-level pieces."""
+"""Tokenizers for models trained from scratch: the papers' words, and byte-level pieces."""
 
 from collections.abc import Iterable
 
@@ -11,7 +11,19 @@ SPECIAL = {"pad_token": "<pad>", "unk_token": "<unk>", "bos_token": "<s>", "eos_
 def word_tokenizer(
     texts: Iterable[str], vocab_size: int = 25_000, lower: bool = True
 ) -> PreTrainedTokenizerFast:
-    """The most frequent words, every other one `<unk>` (Bruni and Fernández, 2017, sec. 2.2)."""
+    """The most frequent words, every other one `<unk>` (Bruni and Fernández, 2017, sec. 2.2).
+
+    Args:
+        texts (`Iterable[str]`):
+            The corpus.
+        vocab_size (`int`, *optional*, defaults to 25000):
+            Number of tokens, special ones included.
+        lower (`bool`, *optional*, defaults to `True`):
+            Whether words are lower-cased.
+
+    Returns:
+        `PreTrainedTokenizerFast`: With padding, unknown, start and end tokens.
+    """
     core = Tokenizer(models.WordLevel(unk_token=SPECIAL["unk_token"]))
     core.normalizer = normalizers.Lowercase() if lower else None
     words = Regex(r"<[^<>\s]+>|\w+(?:['’]\w+)*|[^\w\s]")

@@ -1,4 +1,4 @@
-"""Weights: where they run, and a name for what they are."""
+"""Weights: a hash of them, and the device they run on."""
 
 from hashlib import blake2b
 from typing import Any
@@ -8,15 +8,15 @@ import torch
 
 def fingerprint(model: torch.nn.Module) -> str:
     """A hash of a model's weights."""
-    found = blake2b(digest_size=8)
+    digest = blake2b(digest_size=8)
     for name, tensor in sorted(model.state_dict().items()):
-        found.update(name.encode())
-        found.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
-    return found.hexdigest()
+        digest.update(name.encode())
+        digest.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()
 
 
 def best_device(accelerator: Any = None) -> str:
-    """Where to run: the accelerator's device, or the best there is."""
+    """The accelerator's device, or the best available one."""
     if accelerator is not None:
         return str(accelerator.device)
     if torch.cuda.is_available():

@@ -47,9 +47,9 @@ def test_a_given_context_is_kept_whole_unless_asked():
 
 
 def test_ids_tell_the_place_and_the_speaker_alternates():
-    found = list(Cut()(DIALOGUE))
-    assert [passage.id for passage in found] == ["x#1", "x#2", "x#3", "x#4"]
-    assert [passage.speaker for passage in found] == ["B", "A", "B", "A"]
+    passages = list(Cut()(DIALOGUE))
+    assert [passage.id for passage in passages] == ["x#1", "x#2", "x#3", "x#4"]
+    assert [passage.speaker for passage in passages] == ["B", "A", "B", "A"]
 
 
 def test_an_id_made_of_the_words_does_not_depend_on_the_line():

@@ -20,7 +20,7 @@ from dialeval.dialogues import (
     read_passages,
     to_passages,
 )
-from dialeval.dialogues.pairing import derangement
+from dialeval.dialogues.matching import derangement
 from tests.conftest import talk
 
 
@@ -29,11 +29,11 @@ def labels(pairs):
 
 
 def side(pairs, label):
-    return [p for p, each in zip(iterate(pairs), pairs["label"], strict=True) if each == label]
+    return [p for p, value in zip(iterate(pairs), pairs["label"], strict=True) if value == label]
 
 
 def deaf_accuracy(pairs, salt):
-    """Accuracy of a judge that hears the response alone, and decides by a coin of its letters."""
+    """Accuracy of an evaluator that reads the response alone, and decides by a hash of it."""
     taken = [
         blake2b(f"{salt}{text}".encode(), digest_size=1).digest()[0] < 100
         for text in pairs["response"]
@@ -54,7 +54,7 @@ def test_classes_are_balanced_in_every_scenario(scenario, paired, human, machine
 @pytest.mark.parametrize("paired", [True, False])
 @pytest.mark.parametrize("random", ["response", "dialogue"])
 @pytest.mark.parametrize("match_length", [None, 2])
-def test_a_judge_that_ignores_the_context_is_at_exactly_one_half(paired, random, match_length):
+def test_an_evaluator_that_ignores_the_context_is_at_exactly_one_half(paired, random, match_length):
     rows = talk(60, 5)
     rows = [p.with_response(f"{p.response} {'so ' * (n % 4)}", "human") for n, p in enumerate(rows)]
     pairing = Pairing("human_random", paired, random, match_length, seed=3)
@@ -90,9 +90,9 @@ def test_paired_random_replies_answer_the_same_contexts(human):
 
 def test_a_random_dialogue_has_no_turn_of_its_own(human):
     for passage in side(Pairing("human_random", random="dialogue")(human), 0):
-        own = passage.dialogue_id.removeprefix("t")
+        number = passage.dialogue_id.removeprefix("t")
         for turn in passage.context:
-            assert turn.text.split()[-1] != own
+            assert turn.text.split()[-1] != number
 
 
 def test_unpaired_classes_share_no_dialogue(human, machine):
@@ -131,10 +131,10 @@ def test_the_next_utterance_is_what_followed(human):
 
 def test_the_next_utterance_needs_every_turn_cut(human):
     first = human.select([i for i, name in enumerate(human["id"]) if name.endswith("#1")])
-    with pytest.raises(BadInput, match="its place gives it away.*responses='every'"):
+    with pytest.raises(BadInput, match="two or more replies per conversation.*responses='every'"):
         Pairing("human_next")(first)
     last = human.select([i for i, text in enumerate(human["following"]) if text is None])
-    with pytest.raises(BadInput, match="No passage says what followed"):
+    with pytest.raises(BadInput, match="No passage has the turn after"):
         Pairing("human_next")(last)
 
 

@@ -1,4 +1,4 @@
-"""Every reader on a small example of its own, and on what can be wrong with it."""
+"""Every reader on a small example and on what can be wrong with it."""
 
 import json
 
@@ -31,7 +31,7 @@ def read(path, name, **options):
     return list(formats()[name].read(Source(path, **options)))
 
 
-def said(dialogue):
+def spoken_turns(dialogue):
     return [(turn.speaker, turn.text) for turn in dialogue.turns]
 
 
@@ -63,7 +63,7 @@ def test_summary_names_the_format_and_ends_with_a_full_stop(name):
     assert formats()[name].summary.endswith(".")
 
 
-@pytest.mark.parametrize("name", [name for name, each in formats().items() if each.by_line])
+@pytest.mark.parametrize("name", [name for name, format in formats().items() if format.by_line])
 def test_a_span_of_lines_reads_like_that_part_of_the_file(name, write):
     example = formats()[name].example
     path = write(f"{example}\n{example}\n{example}\n")
@@ -83,7 +83,11 @@ CALL = (
 
 def test_switchboard_merges_units_and_drops_what_has_no_words(write):
     (call,) = read(write(CALL, "2001.txt"), "switchboard")
-    assert said(call) == [("A", "So, do you fish?"), ("B", "Well, not since May."), ("A", "Oh.")]
+    assert spoken_turns(call) == [
+        ("A", "So, do you fish?"),
+        ("B", "Well, not since May."),
+        ("A", "Oh."),
+    ]
     assert (call.id, call.corpus, call.language) == ("swb-2001", "switchboard", "en")
     assert call.units == 4
 
@@ -91,7 +95,7 @@ def test_switchboard_merges_units_and_drops_what_has_no_words(write):
 @pytest.mark.parametrize("text", ["<Laughter>.", "[noise]", "(( ))", "((a word))", "?"])
 def test_switchboard_drops_markers_before_merging(text, write):
     (call,) = read(write(f"A|Hm, a|sd\nB|{text}|b\nA|garden.|sd\n"), "switchboard")
-    assert said(call) == [("A", "Hm, a garden.")]
+    assert spoken_turns(call) == [("A", "Hm, a garden.")]
 
 
 def test_switchboard_folder_is_read_in_order_and_names_the_bad_file(write):
@@ -115,13 +119,13 @@ def test_switchboard_folder_is_recognised(write):
 def test_opensubtitles_blank_line_ends_a_dialogue(write):
     path = write("Who is it?\nMe.\n\nRun!\n" + "Faster!\n" * 60)
     first, second = read(path, "opensubtitles")
-    assert said(first) == [("A", "Who is it?"), ("B", "Me.")]
+    assert spoken_turns(first) == [("A", "Who is it?"), ("B", "Me.")]
     assert len(second.turns) == 61
 
 
 def test_opensubtitles_without_blank_lines_is_cut_every_50_lines(write):
     path = write("".join(f"line {n}\n" for n in range(120)) + "\n\n")
-    assert [len(each.turns) for each in read(path, "opensubtitles")] == [50, 50, 20]
+    assert [len(dialogue.turns) for dialogue in read(path, "opensubtitles")] == [50, 50, 20]
 
 
 def test_opensubtitles_is_known_only_by_its_name(write):
@@ -139,14 +143,14 @@ def subtle_block(sub_id, diff, text="Run!"):
 def test_subtle_keeps_pairs_up_to_one_second_apart(write):
     path = write(subtle_block(1, 1000) + subtle_block(2, 1001) + subtle_block(3, 0))
     kept = read(path, "subtle")
-    assert [each.id for each in kept] == ["subtle-1-4", "subtle-3-4"]
+    assert [dialogue.id for dialogue in kept] == ["subtle-1-4", "subtle-3-4"]
     assert texts(kept[0]) == ["Run!", "Where?"]
     assert kept[0].extra == {"diff": 1000}
 
 
 def test_movietriples_are_three_turns(write):
     (triple,) = read(write("far ?\tnot far .\tgood .\n"), "movietriples")
-    assert said(triple) == [("A", "far ?"), ("B", "not far ."), ("A", "good .")]
+    assert spoken_turns(triple) == [("A", "far ?"), ("B", "not far ."), ("A", "good .")]
 
 
 def test_ubuntu_joins_the_utterances_of_a_turn(write):
@@ -158,14 +162,14 @@ def test_ubuntu_joins_the_utterances_of_a_turn(write):
 def test_ubuntu_json_does_not_invent_speakers(write):
     path = write([{"dialogue_id": "7/1.tsv", "timestamp": "t0", "text": "hi\n\nhello\nbye"}])
     (dialogue,) = read(path, "ubuntu-json")
-    assert said(dialogue) == [("?", "hi"), ("?", "hello"), ("?", "bye")]
+    assert spoken_turns(dialogue) == [("?", "hi"), ("?", "hello"), ("?", "bye")]
     assert (dialogue.id, dialogue.extra) == ("7/1.tsv", {"timestamp": "t0"})
 
 
 def test_threads_keep_unknown_keys(write):
     turns = [{"speaker": "A", "text": "it hangs"}, {"speaker": "B", "text": "when?"}]
     (thread,) = read(write({"dialogue_id": 5, "turns": turns, "topic": "boot"}), "threads")
-    assert said(thread) == [("A", "it hangs"), ("B", "when?")]
+    assert spoken_turns(thread) == [("A", "it hangs"), ("B", "when?")]
     assert (thread.id, thread.corpus, thread.extra) == ("5", "", {"topic": "boot"})
 
 
@@ -185,7 +189,7 @@ def test_cocoa_merges_messages_and_keeps_the_scenario(write):
     }
     silent = {"uuid": "E_2", "events": events[2:]}
     (dialogue,) = read(write([chat, silent]), "cocoa")
-    assert said(dialogue) == [("0", "hats ? or books ?"), ("1", "hats .")]
+    assert spoken_turns(dialogue) == [("0", "hats ? or books ?"), ("1", "hats .")]
     assert [turn.author for turn in dialogue.turns] == ["human", "rulebased"]
     assert (dialogue.id, dialogue.extra["kbs"]) == ("E_1", [[1], [2]])
     assert dialogue.extra["outcome"] == {"reward": 1}
@@ -203,10 +207,10 @@ FAIR = "1 0 4 2 1 2 {}: all hats ? <eos> {}: ok <eos> {}: <selection> {} 1 4 4 1
 
 def test_fair_views_of_one_dialogue_are_equal(write):
     deal, none = "item0=0 item1=4 item2=0 <eos> reward=8 agree", "no agreement <eos> reward=no"
-    mine = FAIR.format("YOU", "THEM", "YOU", deal)
-    theirs = FAIR.format("THEM", "YOU", "THEM", f"{none} agreement agree")
-    first, second = read(write(mine + theirs), "fair")
-    assert said(first) == said(second) == [("A", "all hats ?"), ("B", "ok")]
+    first_view = FAIR.format("YOU", "THEM", "YOU", deal)
+    second_view = FAIR.format("THEM", "YOU", "THEM", f"{none} agreement agree")
+    first, second = read(write(first_view + second_view), "fair")
+    assert spoken_turns(first) == spoken_turns(second) == [("A", "all hats ?"), ("B", "ok")]
     assert first.id == second.id
     assert first.extra == {"input": [1, 0, 4, 2, 1, 2], "agreed": True}
     assert second.extra["agreed"] is False
@@ -220,7 +224,7 @@ def test_chitchat_turns_are_runs_of_one_sender(write):
         [{"text": "yes\nI am", "sender": "s1"}, {"text": "hi", "sender": "s1"}],
     ]
     (dialogue,) = read(write({"c1": {"messages": groups}}), "chitchat")
-    assert said(dialogue) == [("A", "hey you there?"), ("B", "yes I am hi")]
+    assert spoken_turns(dialogue) == [("A", "hey you there?"), ("B", "yes I am hi")]
     assert (dialogue.id, dialogue.corpus, dialogue.units) == ("c1", "chitchat", 5)
 
 
@@ -246,7 +250,7 @@ ROBO: bye
 
 def test_transcript_merges_and_continues_turns(write):
     first, second = read(write(TRANSCRIPT, "robo.txt"), "transcript")
-    assert said(first) == [
+    assert spoken_turns(first) == [
         ("Human 1", "hi"),
         ("Robo", "hello who is it?"),
         ("Human 1", "look at this: http://example.org is mine"),
@@ -311,7 +315,7 @@ def test_tsv_last_cell_is_the_response(write):
         ("hi __eou__ hello __eou__\n", "a.tgt", "dailydialog"),
     ],
 )
-def test_neighbouring_formats_are_told_apart(text, name, format, write):
+def test_similar_formats_are_distinguished(text, name, format, write):
     assert format_of(write(text, name)).name == format
 
 
@@ -348,7 +352,7 @@ def test_dstc7_unknown_and_missing_instances_are_bad(dstc7):
     (dstc7 / RESPONSES).write_text("\n".join(lines[:6]))
     with pytest.raises(BadInput, match=r"context\.tsv:3: .* i2 lacks a response of TeamA"):
         read(dstc7, "dstc7")
-    assert [each.id for each in read(dstc7, "dstc7", skip_bad=True)] == ["i1"]
+    assert [dialogue.id for dialogue in read(dstc7, "dstc7", skip_bad=True)] == ["i1"]
 
 
 def test_dstc7_needs_both_files(write):
@@ -388,12 +392,12 @@ def test_outputs_blocks_of_one_conversation_share_an_id(write):
     assert texts(second) == ["i passed", "Well done !", "it was n't easy"]
     assert replies(first) == {"human": "well done", "topk": "great", "beam": ""}
     assert first.extra == {"emotion": "proud", "vader-score": "0.5"}
-    assert len({reply.id for each in (first, second, third) for reply in each.replies}) == 3
+    assert len({reply.id for dialogue in (first, second, third) for reply in dialogue.replies}) == 3
 
 
 def test_outputs_know_what_followed_a_reference_when_the_next_block_goes_on(write):
     blocks = read(write(OUTPUTS), "outputs")
-    after = [{each.author: each.extra.get("following") for each in b.replies} for b in blocks]
+    after = [{reply.author: reply.extra.get("following") for reply in b.replies} for b in blocks]
     assert after[0] == {"human": "it was n't easy", "topk": None, "beam": None}
     assert after[1]["human"] is None and after[2]["human"] is None
 
@@ -453,7 +457,7 @@ def test_li_sources_must_agree(li, write):
 
 def test_li_without_vocabulary_says_where_it_belongs(write):
     path = write("2 3|4\n", "t_given_s_dev.txt")
-    with pytest.raises(BadInput, match="movie_25000: expected the vocabulary movie_25000 beside"):
+    with pytest.raises(BadInput, match="movie_25000: expected the vocabulary movie_25000 next to"):
         read(path, "li")
 
 
@@ -471,14 +475,14 @@ def test_multiref_is_one_question_a_turn(write):
     assert first.id == second.id == "multiref-0"
     assert texts(second) == ["Far ?", "No ."]
     assert replies(first) == {"human": "no .", "human_2": "yes .", "human_4": "a bit ."}
-    assert [each.replies[0].id for each in (first, second)] == ["0_0", "0_1"]
+    assert [dialogue.replies[0].id for dialogue in (first, second)] == ["0_0", "0_1"]
 
 
 def test_multiref_adds_the_system_beside_it(write):
     write("maybe .\nfine .\n", "hredf.txt")
     write({"0_0": 2, "0_1": 1}, "test_duid_mapping.json")
     first, second = read(write(MULTIREF), "multiref")
-    assert [replies(each)["hredf"] for each in (first, second)] == ["fine .", "maybe ."]
+    assert [replies(dialogue)["hredf"] for dialogue in (first, second)] == ["fine .", "maybe ."]
     assert first.replies[-1].id == "0_0"
 
 
@@ -507,7 +511,7 @@ def test_dailydialogpp_shapes_agree(write):
 
 def test_lines_count_blank_ones(write):
     first, blank, third = read(write("Fine.\n\nNo.\n", "a.hyp"), "lines")
-    assert [each.id for each in (first, blank, third)] == ["line-1", "line-2", "line-3"]
+    assert [dialogue.id for dialogue in (first, blank, third)] == ["line-1", "line-2", "line-3"]
     assert (first.turns, replies(blank), third.replies[0].id) == ((), {"human": ""}, "line-3")
 
 
@@ -518,7 +522,7 @@ GOOD_JSON = {
     "multiref": MULTIREF,
 }
 BAD = [
-    # format, good record, bad record, its line, what is said about it
+    # format, good record, bad record, its line, the message
     ("switchboard", CALL, "hello\n", 7, r"expected speaker\|utterance\|act"),
     ("subtle", subtle_block(1, 5), subtle_block(2, "soon"), 7, "expected milliseconds as Diff"),
     ("subtle", subtle_block(1, 5), "SubId - 2\nDiff - 3\nI - Hi.\n\n", 7, "expected each of SubId"),
@@ -552,7 +556,9 @@ BAD = [
 
 @pytest.mark.parametrize(("name", "good", "bad", "line", "message"), BAD)
 def test_bad_record_is_named_and_can_be_skipped(name, good, bad, line, message, write):
-    good, bad = (each if isinstance(each, str) else json.dumps(each) + "\n" for each in (good, bad))
+    good, bad = (
+        record if isinstance(record, str) else json.dumps(record) + "\n" for record in (good, bad)
+    )
     path = write(good + bad)
     with pytest.raises(BadInput, match=rf"example\.txt:{line}: .*{message}"):
         read(path, name)
@@ -594,7 +600,7 @@ def test_bad_conversation_of_chitchat_is_skipped(write):
     path = write({"c1": {"messages": [[{"text": 5, "sender": "s"}]]}, "c2": good})
     with pytest.raises(BadInput, match=r"example\.txt:1: expected a text as 'text', found 5"):
         read(path, "chitchat")
-    assert [each.id for each in read(path, "chitchat", skip_bad=True)] == ["c2"]
+    assert [dialogue.id for dialogue in read(path, "chitchat", skip_bad=True)] == ["c2"]
 
 
 def test_bad_paragraph_of_dailydialogpp_is_named(write):

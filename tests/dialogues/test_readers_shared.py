@@ -62,10 +62,10 @@ def read(path, name=None):
 @pytest.mark.parametrize(("path", "name", "dialogues", "replies"), COUNTS)
 def test_corpus_is_recognised_and_complete(path, name, dialogues, replies):
     assert format_of(DATA / path).name == name
-    found = read(DATA / path)
-    assert len(found) == dialogues
-    assert sum(len(each.replies) for each in found) == replies
-    assert all(turn.text.strip() for each in found for turn in each.turns)
+    corpus = read(DATA / path)
+    assert len(corpus) == dialogues
+    assert sum(len(dialogue.replies) for dialogue in corpus) == replies
+    assert all(turn.text.strip() for dialogue in corpus for turn in dialogue.turns)
 
 
 @pytest.mark.parametrize(
@@ -85,49 +85,49 @@ def test_every_call_of_switchboard_is_recognised():
 
 def test_dstc7_has_ten_rated_systems_a_context():
     dialogues = read(DATA / "dstc7")
-    authors = Counter(reply.author for each in dialogues for reply in each.replies)
+    authors = Counter(reply.author for dialogue in dialogues for reply in dialogue.replies)
     assert set(authors.values()) == {1_000}
     assert len(authors) == 10
     assert {"human", "random", "TeamG"} <= set(authors)
-    assert all("rating" in reply.extra for each in dialogues for reply in each.replies)
+    assert all("rating" in reply.extra for dialogue in dialogues for reply in dialogue.replies)
 
 
 def test_model_outputs_of_two_papers_answer_the_same_questions():
     mime, moel = (read(DATA / f"empathetic_outputs/{name}.txt") for name in ("mime", "moel"))
     for one, other in zip(mime, moel, strict=True):
         assert (one.id, one.turns, one.replies[0]) == (other.id, other.turns, other.replies[0])
-    assert len({each.replies[0].id for each in mime}) == 5_255
-    assert len({each.id for each in mime}) == 2_542  # contexts of one turn: conversations
+    assert len({dialogue.replies[0].id for dialogue in mime}) == 5_255
+    assert len({dialogue.id for dialogue in mime}) == 2_542  # contexts of one turn: conversations
 
 
 def test_dailydialogpp_files_are_the_same_data():
     dev, test = (
-        sorted(read(DATA / f"dailydialogpp/{name}"), key=lambda each: each.replies[0].id)
+        sorted(read(DATA / f"dailydialogpp/{name}"), key=lambda dialogue: dialogue.replies[0].id)
         for name in ("dev.json", "test-v1.0.json")
     )
     assert dev == test
-    assert len({each.turns for each in dev}) == 1_027
+    assert len({dialogue.turns for dialogue in dev}) == 1_027
 
 
 def test_multiref_keeps_the_system_aligned():
     dialogues = read(DATA / "multirefeval/multireftest.json")
     lines = (DATA / "multirefeval/hredf.txt").read_text(encoding="utf-8").splitlines()
-    assert [each.replies[-1].text for each in dialogues] == [line.strip() for line in lines]
-    assert len({each.id for each in dialogues}) == 1_000
+    assert [dialogue.replies[-1].text for dialogue in dialogues] == [line.strip() for line in lines]
+    assert len({dialogue.id for dialogue in dialogues}) == 1_000
 
 
 def test_fair_dialogues_stand_there_twice():
-    views = Counter(each.id for each in read(DATA / "dealornodeal/fair.txt"))
+    views = Counter(dialogue.id for dialogue in read(DATA / "dealornodeal/fair.txt"))
     assert len(views) == 6_313
     assert Counter(views.values())[2] == 5_913
 
 
 def test_li_sources_are_the_same_for_all_authors():
     dialogues = read(DATA / "li2017")
-    assert Counter(each.extra["split"] for each in dialogues) == dict.fromkeys(
+    assert Counter(dialogue.extra["split"] for dialogue in dialogues) == dict.fromkeys(
         ("train", "dev", "test"), 256
     )
-    assert all(len(each.replies) == 3 for each in dialogues)
+    assert all(len(dialogue.replies) == 3 for dialogue in dialogues)
 
 
 def test_chitchat_is_complete():
@@ -138,5 +138,5 @@ def test_chitchat_is_complete():
     assert format_of(path).name == "chitchat"
     dialogues = read(path)
     assert len(dialogues) == 7_168
-    assert sum(each.units for each in dialogues) == 258_145
-    assert all(turn.text for each in dialogues for turn in each.turns)
+    assert sum(dialogue.units for dialogue in dialogues) == 258_145
+    assert all(turn.text for dialogue in dialogues for turn in dialogue.turns)

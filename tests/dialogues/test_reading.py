@@ -16,7 +16,7 @@ from dialeval.dialogues import (
     read_passages,
     write_passages,
 )
-from dialeval.dialogues.surface import normalise_passages
+from dialeval.dialogues.normaliser import normalise_passages
 
 GOOD = {"id": "a", "dialogue_id": "d1", "context": ["hi"], "response": "hello"}
 
@@ -44,12 +44,12 @@ def test_chat_messages_are_read_as_they_are(write):
         {"role": "user", "content": "bye"},
     ]
     path = write("chat.jsonl", [{"messages": messages, "model": "smol"}])
-    found = list(iterate(read_passages(path)))
-    assert [(passage.response, passage.author) for passage in found] == [
-        ("hello", "smol"),  # "hi" answers nobody: before it only the system spoke
+    passages = list(iterate(read_passages(path)))
+    assert [(passage.response, passage.author) for passage in passages] == [
+        ("hello", "smol"),  # "hi" has no context: only a system message comes before it
         ("bye", "human"),
     ]
-    assert [turn.speaker for turn in found[0].context] == ["system", "user"]
+    assert [turn.speaker for turn in passages[0].context] == ["system", "user"]
 
 
 def test_a_json_array_is_read_like_lines(write):
@@ -78,7 +78,7 @@ def test_gzip_bom_and_crlf_are_no_obstacle(write):
         ('{"context": [3], "response": "x"}', "expected a text or"),
         ('["hi", "x"]', "expected an object"),
         (b'{"context": ["caf\xe9"], "response": "x"}', "expected UTF-8, found byte 0xe9"),
-        (json.dumps(GOOD), "stood already at line 1"),
+        (json.dumps(GOOD), "occurred already in line 1"),
     ],
 )
 def test_a_bad_line_is_named_once_and_can_be_skipped(write, line, message):

@@ -32,9 +32,9 @@ def test_parts_share_no_dialogue_and_lose_nothing(human):
 
 
 def test_shares_are_kept_in_the_long_run():
-    found = [part_of(f"d{number}") for number in range(20_000)]
+    parts = [part_of(f"d{number}") for number in range(20_000)]
     for name, share in PARTS.items():
-        assert found.count(name) / len(found) == pytest.approx(share, abs=0.015)
+        assert parts.count(name) / len(parts) == pytest.approx(share, abs=0.015)
 
 
 def test_adding_data_never_moves_an_example():
@@ -85,19 +85,19 @@ def test_the_same_words_under_other_ids_are_noticed(human):
     renamed = to_passages(
         replace(passage, dialogue_id=f"x{passage.dialogue_id}") for passage in talk()
     )
-    found = overlap(renamed, human)
-    assert not found.dialogue_ids and found.passages == len(human) and found
+    shared = overlap(renamed, human)
+    assert not shared.dialogue_ids and shared.passages == len(human) and shared
 
 
 def test_some_dialogues_gives_neighbours_of_dialogues_drawn_at_random():
-    from dialeval.dialogues.splits import some_dialogues
+    from dialeval.dialogues.splits import sample_dialogues
 
     passages = to_passages(talk(dialogues=40, turns=9))
-    some = some_dialogues(passages, 30, seed=1, each=5)
+    some = sample_dialogues(passages, 30, seed=1, per_dialogue=5)
     assert len(some) == 30
     by_dialogue = {}
     for key, dialogue in zip(some["id"], some["dialogue_id"], strict=True):
         by_dialogue.setdefault(dialogue, []).append(int(key.split("#")[1]))
     assert list(by_dialogue.values()) == [[1, 2, 3, 4, 5]] * 6
-    assert some["id"][:] != some_dialogues(passages, 30, seed=2)["id"][:]
-    assert len(some_dialogues(passages, 10**6)) == len(passages)
+    assert some["id"][:] != sample_dialogues(passages, 30, seed=2)["id"][:]
+    assert len(sample_dialogues(passages, 10**6)) == len(passages)

@@ -13,10 +13,10 @@ from dialeval.reports.description import description_plot, description_tables
 
 @pytest.fixture
 def description(write):
-    said = [("1", "yes", "human"), ("2", "yes", "human"), ("3", "no , no", "human")]
+    responses = [("1", "yes", "human"), ("2", "yes", "human"), ("3", "no , no", "human")]
     rows = [
         {"id": id, "dialogue_id": id, "context": [f"a {id}"], "response": text, "author": author}
-        for id, text, author in [*said, ("1", "[bold]", "bot")]
+        for id, text, author in [*responses, ("1", "[bold]", "bot")]
     ]
     return describe(*read(write("own.jsonl", rows)))
 
@@ -32,12 +32,12 @@ def test_authors_lengths_and_repetition(description):
 
 def test_summary_agrees_with_numpy():
     values = np.random.default_rng(0).poisson(9, 501)
-    found = summary(Counter(values.tolist()))
-    assert found.mean == pytest.approx(values.mean()) and found.sd == pytest.approx(values.std())
-    assert [found.q1, found.median, found.q3] == [
+    result = summary(Counter(values.tolist()))
+    assert result.mean == pytest.approx(values.mean()) and result.sd == pytest.approx(values.std())
+    assert [result.q1, result.median, result.q3] == [
         np.percentile(values, share, method="inverted_cdf") for share in (25, 50, 75)
     ]
-    assert (found.n, found.min, found.max) == (501, values.min(), values.max())
+    assert (result.n, result.min, result.max) == (501, values.min(), values.max())
 
 
 def test_what_users_wrote_is_not_markup(description):

@@ -8,11 +8,11 @@ from dialeval.dialogues import (
     BadInput,
     Passage,
     Turn,
+    atomic_write,
     iterate,
     read_passages,
     select,
     to_passages,
-    whole_file,
     write_passages,
 )
 from dialeval.dialogues.storage import batches
@@ -55,11 +55,11 @@ def test_no_passages_are_a_table_too():
 def test_a_file_appears_only_when_it_is_complete(tmp_path):
     path = tmp_path / "out.txt"
     path.write_text("old")
-    with pytest.raises(RuntimeError), whole_file(path) as file:
+    with pytest.raises(RuntimeError), atomic_write(path) as file:
         file.write("half of the ne")
         raise RuntimeError
     assert path.read_text() == "old"
-    assert [each.name for each in tmp_path.iterdir()] == ["out.txt"]
+    assert [path.name for path in tmp_path.iterdir()] == ["out.txt"]
 
 
 def test_unknown_endings_and_folders_are_refused(tmp_path):
@@ -84,6 +84,6 @@ def test_batches_are_of_one_size_however_the_table_came_about(size):
         "renamed": (whole.rename_columns({"id": "corpus", "corpus": "id"}), ["c", "c", "c", ""]),
     }
     for name, (view, ids) in views.items():
-        found = list(batches(view, size))
-        assert [each for batch in found for each in batch["id"].to_pylist()] == ids, name
-        assert all(batch.num_rows == size for batch in found[:-1]), name
+        parts = list(batches(view, size))
+        assert [id for batch in parts for id in batch["id"].to_pylist()] == ids, name
+        assert all(batch.num_rows == size for batch in parts[:-1]), name

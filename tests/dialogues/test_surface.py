@@ -7,24 +7,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dialeval.dialogues import BadInput, Passage, Turn, iterate, to_passages
-from dialeval.dialogues.surface import (
-    CONTENT_TRAITS,
-    FORMAT_TRAITS,
-    Normaliser,
+from dialeval.dialogues.format_steps import (
     cut,
     drop_final,
     drop_markers,
     edges,
-    has_final,
-    is_unfinished,
-    normalise,
-    normalise_passages,
     repair,
     straighten,
     tighten,
     unescape,
 )
+from dialeval.dialogues.normaliser import Normaliser, normalise, normalise_passages
 from dialeval.dialogues.tokens import count_tokens
+from dialeval.dialogues.traits import CONTENT_TRAITS, FORMAT_TRAITS, has_final, is_unfinished
 
 TRAITS = {trait.name: trait for trait in FORMAT_TRAITS + CONTENT_TRAITS}
 
@@ -187,8 +182,8 @@ def test_a_trait_that_cannot_be_seen_is_not_a_number(name, text):
 
 
 def test_only_format_has_a_remedy_and_names_are_distinct():
-    assert all(trait.remedy for trait in FORMAT_TRAITS)
-    assert not any(trait.remedy for trait in CONTENT_TRAITS)
+    assert all(trait.hint for trait in FORMAT_TRAITS)
+    assert not any(trait.hint for trait in CONTENT_TRAITS)
     assert len(TRAITS) == len(FORMAT_TRAITS) + len(CONTENT_TRAITS)
 
 

@@ -23,14 +23,14 @@ SHAPES = {
 
 
 def build(kind: str = "gpt2", **settings) -> TransformerDiscriminator:
-    """A random discriminator whose scores are far from equal."""
+    """A random discriminator with clearly different scores, in float64 on every CPU."""
     torch.manual_seed(0)
     encoder = kind == "bert"
     settings = {"pooling": "mean" if encoder else "last", "causal": not encoder, **settings}
     model = TransformerDiscriminator(TransformerDiscriminatorConfig(SHAPES[kind](), **settings))
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter, std=0.3)
-    return model.eval()
+    return model.double().eval()
 
 
 def pad_rows(rows: list[list[int]], side: str, pad: int = 0) -> dict[str, torch.Tensor]:

@@ -88,7 +88,7 @@ def test_the_head_is_in_the_adapter_file(transformer, batch, tmp_path):
     assert torch.equal(base["score.weight"], untrained)
 
 
-def test_training_goes_on_after_loading(transformer, batch, tmp_path):
+def test_training_continues_after_loading(transformer, batch, tmp_path):
     save_lora(trained(add_lora(transformer), batch), tmp_path)
     again = load_lora(tmp_path, trainable=True)
     before = logits(again, batch)
@@ -120,7 +120,7 @@ def test_an_adapter_without_its_base_says_so(tiny_transformer, tmp_path):
     with pytest.raises(BadInput, match="no adapter_config.json"):
         load_lora(tmp_path)
     add_lora(tiny_transformer()).save_pretrained(tmp_path / "peft")  # base_model_name_or_path: null
-    with pytest.raises(BadInput, match="base of these adapters is not with them"):
+    with pytest.raises(BadInput, match="base of these adapters is missing"):
         load_lora(tmp_path / "peft")
 
 

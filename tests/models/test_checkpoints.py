@@ -45,16 +45,18 @@ def original_state(model) -> dict[str, torch.Tensor]:
 
 
 def by_hand(ranker, rows: list[list[int]]) -> torch.Tensor:
-    """h at each row's last token, a row at a time."""
+    """h at each row's last token, a row at a time, in float64."""
+    ranker.double()
     with torch.no_grad():
         states = [ranker.transformer(torch.tensor([row])).last_hidden_state[0, -1] for row in rows]
         return torch.stack(states) @ ranker.score.weight[0]
 
 
 def human_logit(model, batch) -> torch.Tensor:
+    """The score of a loaded model, in float64: its weights are the file's, rounding is not."""
     with torch.no_grad():
-        logits = model(**batch).logits
-    assert torch.equal(logits[:, 0], torch.zeros(len(logits)))
+        logits = model.double()(**batch).logits
+    assert not logits[:, 0].any()
     return logits[:, 1]
 
 
@@ -82,20 +84,20 @@ def loaded(path: Path):
 @pytest.mark.parametrize("layout", ["safetensors", "bin", "pth", "module"])
 def test_every_layout_gives_the_score_at_the_last_response_token(ranker, tmp_path, padded, layout):
     model = loaded(saved(ranker, tmp_path / "rpt", layout))
-    found = human_logit(model, padded(ROWS, "right", EOS))
-    torch.testing.assert_close(found, by_hand(ranker, ROWS), atol=1e-6, rtol=0)
+    scores = human_logit(model, padded(ROWS, "right", EOS))
+    torch.testing.assert_close(scores, by_hand(ranker, ROWS), atol=1e-6, rtol=0)
     assert model.config.id2label == {0: "machine", 1: "human"}
     assert model.config.num_labels == 2
     assert (model.config.pooling, model.config.causal) == ("last", True)
 
 
-def test_the_shapes_tell_the_configuration(ranker, tmp_path):
+def test_the_configuration_follows_from_the_shapes(ranker, tmp_path):
     config = loaded(saved(ranker, tmp_path, "pth")).backbone.config
     assert (config.vocab_size, config.n_embd, config.n_layer) == (40, 32, 2)
     assert (config.n_positions, config.n_inner, config.n_head) == (64, 48, 4)
 
 
-def test_heads_are_64_wide_unless_told(tmp_path):
+def test_heads_are_64_wide_by_default(tmp_path):
     wide = GPT2ForSequenceClassification(
         GPT2Config(vocab_size=10, n_embd=128, n_layer=1, n_positions=8, n_head=2, num_labels=1)
     )
@@ -117,12 +119,12 @@ def test_a_trailing_end_token_is_read_where_transformers_skips_it(ranker, tmp_pa
     ranker.save_pretrained(tmp_path)
     rows = [[*row, EOS] for row in ROWS]  # as Gao et al. (2021) write them
     batch = padded(rows, "right", EOS)
-    found = human_logit(load_dialogrpt(tmp_path), batch)
-    torch.testing.assert_close(found, by_hand(ranker, rows), atol=1e-5, rtol=0)
+    scores = human_logit(load_dialogrpt(tmp_path), batch)
+    torch.testing.assert_close(scores, by_hand(ranker, rows), atol=1e-5, rtol=0)
     with torch.no_grad():
-        theirs = ranker(**batch).logits[:, 0]
-    torch.testing.assert_close(theirs, by_hand(ranker, ROWS), atol=1e-5, rtol=0)
-    assert (found - theirs).abs().min() > 1e-2
+        by_transformers = ranker.double()(**batch).logits[:, 0]
+    torch.testing.assert_close(by_transformers, by_hand(ranker, ROWS), atol=1e-5, rtol=0)
+    assert (scores - by_transformers).abs().min() > 1e-2
 
 
 @pytest.mark.parametrize("head", ["lm_head.weight", "lm_head.decoder.weight"])
@@ -134,15 +136,15 @@ def test_a_language_model_scores_by_its_end_token(tmp_path, padded, head):
     model = load_dialogrpt(tmp_path / "medium_ft.pkl", n_head=4, eos_token_id=EOS)
     torch.testing.assert_close(model.score.weight[0], state[head][EOS].half().float())
     with torch.no_grad():
-        expected = language(**padded(ROWS[:1], "right")).logits[:, -1, EOS]
-    found = human_logit(model, padded(ROWS[:1], "right"))
-    torch.testing.assert_close(found, expected, atol=2e-2, rtol=0)  # the file is in half precision
+        expected = language.double()(**padded(ROWS[:1], "right")).logits[:, -1, EOS]
+    scores = human_logit(model, padded(ROWS[:1], "right"))
+    torch.testing.assert_close(scores, expected, atol=2e-2, rtol=0)  # the file is in half precision
 
 
 def test_a_loaded_ranker_is_saved_as_a_discriminator(ranker, tmp_path, padded):
     model = loaded(saved(ranker, tmp_path / "rpt", "safetensors"))
-    model.save_pretrained(tmp_path / "ours")
-    again = type(model).from_pretrained(tmp_path / "ours")
+    model.save_pretrained(tmp_path / "saved")
+    again = type(model).from_pretrained(tmp_path / "saved")
     batch = padded(ROWS, "right", EOS)
     assert torch.equal(human_logit(model, batch), human_logit(again, batch))
 
@@ -185,20 +187,20 @@ def test_files_that_hold_no_weights_are_refused(tmp_path):
 def test_a_file_of_safetensors_is_read(ranker, tmp_path, padded):
     ranker.save_pretrained(tmp_path)
     model = loaded(tmp_path / "model.safetensors")
-    found = human_logit(model, padded(ROWS, "right"))
-    torch.testing.assert_close(found, by_hand(ranker, ROWS), atol=1e-6, rtol=0)
+    scores = human_logit(model, padded(ROWS, "right"))
+    torch.testing.assert_close(scores, by_hand(ranker, ROWS), atol=1e-6, rtol=0)
 
 
 def test_other_models_and_missing_names_are_refused(tmp_path):
     GPT2ForSequenceClassification(shape(num_labels=2)).save_pretrained(tmp_path / "two")
     with pytest.raises(BadInput, match="with one logit"):
         load_dialogrpt(tmp_path / "two")
-    with pytest.raises(BadInput, match="cannot be loaded"):
+    with pytest.raises(BadInput, match="could not load it"):
         load_dialogrpt("nobody/nothing")
 
 
 def test_a_score_that_never_varies_is_refused():
-    with pytest.raises(BadInput, match="'rpt' gave one and the same score.*load_dialogrpt"):
+    with pytest.raises(BadInput, match="'rpt' gave the same score to.*load_dialogrpt"):
         check_varies([0.4, 0.4, 0.4], "rpt")
     with pytest.raises(BadInput, match="each response to a context"):
         check_varies([0.4, 0.4, 0.6, 0.6, 0.1], "rpt", contexts=["a", "a", "b", "b", "c"])

@@ -41,11 +41,11 @@ RECURRENT = {
 
 
 def recurrent(kind: str, spread: float = 0.6, **settings):
-    """A tiny random model whose scores are far from equal."""
+    """A tiny random model with clearly different scores, in float64 on every CPU."""
     torch.manual_seed(0)
     model_class, config_class = RECURRENT[kind]
     shape = {"vocab_size": 40, "hidden_size": 7, "embedding_size": 5, **settings}
-    return model_class(config_class(init_range=spread, **shape)).eval()
+    return model_class(config_class(init_range=spread, **shape)).double().eval()
 
 
 @pytest.fixture(params=[*RECURRENT, "gpt2", "llama", "bert", "bert-first"])
@@ -96,17 +96,17 @@ def test_batch_and_padding_do_not_matter(model, padded):
         torch.testing.assert_close(right, other, atol=1e-5, rtol=0)
 
 
-def test_what_stands_in_the_padding_does_not_matter(model, padded):
-    zeros, ends = (logits(model, padded(ROWS, "right", pad)) for pad in (PAD, EOS))
-    torch.testing.assert_close(zeros, ends, atol=1e-5, rtol=0)
+def test_the_padding_token_does_not_matter(model, padded):
+    with_pad, with_eos = (logits(model, padded(ROWS, "right", pad)) for pad in (PAD, EOS))
+    torch.testing.assert_close(with_pad, with_eos, atol=1e-5, rtol=0)
 
 
 def test_gradients_reach_every_parameter(model, padded):
     labels = torch.tensor([1, 0, 1, 0])
-    found = model.train()(**padded(ROWS, "right"), labels=labels)
-    expected = nn.functional.cross_entropy(found.logits, labels)
-    torch.testing.assert_close(found.loss, expected)
-    found.loss.backward()
+    output = model.train()(**padded(ROWS, "right"), labels=labels)
+    expected = nn.functional.cross_entropy(output.logits, labels)
+    torch.testing.assert_close(output.loss, expected)
+    output.loss.backward()
     unread = [
         name
         for name, value in model.named_parameters()
@@ -142,29 +142,29 @@ def test_the_papers_sizes_are_the_defaults():
 def test_hierarchical_is_a_loop_over_turns(padded):
     model = recurrent("hierarchical")
     with torch.no_grad():
-        for row, found in zip(ROWS, logits(model, padded(ROWS, "left")), strict=True):
+        for row, scores in zip(ROWS, logits(model, padded(ROWS, "left")), strict=True):
             turns = [run(model.words, model.embedding(torch.tensor(t))) for t in turns_of(row)]
             expected = model.classifier(run(model.turns, torch.stack(turns)))
-            torch.testing.assert_close(found, expected, atol=1e-5, rtol=0)
+            torch.testing.assert_close(scores, expected, atol=1e-5, rtol=0)
 
 
 def test_concat_puts_turns_side_by_side_from_the_response_back(padded):
     model = recurrent("concat", max_turns=3)
     with torch.no_grad():
-        for row, found in zip(ROWS, logits(model, padded(ROWS, "right")), strict=True):
+        for row, scores in zip(ROWS, logits(model, padded(ROWS, "right")), strict=True):
             turns = [run(model.words, model.embedding(torch.tensor(t))) for t in turns_of(row)]
             last = turns[::-1][:3]
-            zeros = [torch.zeros(7)] * (3 - len(last))
+            zeros = [torch.zeros(7).double()] * (3 - len(last))
             expected = model.classifier(torch.cat([*last, *zeros]))
-            torch.testing.assert_close(found, expected, atol=1e-5, rtol=0)
+            torch.testing.assert_close(scores, expected, atol=1e-5, rtol=0)
 
 
 def test_rnn_is_an_lstm_over_the_row(padded):
     model = recurrent("rnn")
     with torch.no_grad():
-        for row, found in zip(ROWS, logits(model, padded(ROWS, "left")), strict=True):
+        for row, scores in zip(ROWS, logits(model, padded(ROWS, "left")), strict=True):
             state = run(model.words, model.embedding(torch.tensor(row)))
-            torch.testing.assert_close(found, model.classifier(state), atol=1e-5, rtol=0)
+            torch.testing.assert_close(scores, model.classifier(state), atol=1e-5, rtol=0)
 
 
 def lstm_by_hand(inputs: np.ndarray, lstm: nn.LSTM, suffix: str = "") -> np.ndarray:
@@ -175,8 +175,8 @@ def lstm_by_hand(inputs: np.ndarray, lstm: nn.LSTM, suffix: str = "") -> np.ndar
     )
     hidden = cell = np.zeros(lstm.hidden_size)
     states = []
-    for each in inputs:
-        gates = weights @ each + bias + recurrent_weights @ hidden + recurrent_bias
+    for vector in inputs:
+        gates = weights @ vector + bias + recurrent_weights @ hidden + recurrent_bias
         enter, forget, content, leave = np.split(gates, 4)
         enter, forget, leave = (1 / (1 + np.exp(-gate)) for gate in (enter, forget, leave))
         cell = forget * cell + enter * np.tanh(content)
@@ -198,12 +198,12 @@ def test_attention_is_the_papers_equations(padded):
     weights = np.exp(importance) / np.exp(importance).sum()  # eq. 5
     pooled = sum(weight * state for weight, state in zip(weights, states, strict=True))  # eq. 6
     with torch.no_grad():
-        found = model(**padded(ROWS, "left"))
-        expected = model.classifier(torch.from_numpy(pooled).float())
+        output = model(**padded(ROWS, "left"))
+        expected = model.classifier(torch.from_numpy(pooled))
     length = len(row)
-    np.testing.assert_allclose(found.attentions[0, :length], weights, atol=1e-5)
-    np.testing.assert_allclose(found.hidden_states[0, :length], states, atol=1e-5)
-    torch.testing.assert_close(found.logits[0], expected, atol=1e-5, rtol=0)
+    np.testing.assert_allclose(output.attentions[0, :length], weights, atol=1e-5)
+    np.testing.assert_allclose(output.hidden_states[0, :length], states, atol=1e-5)
+    torch.testing.assert_close(output.logits[0], expected, atol=1e-5, rtol=0)
 
 
 def test_attention_weights_sum_to_one_and_ignore_padding(padded):
@@ -211,30 +211,30 @@ def test_attention_weights_sum_to_one_and_ignore_padding(padded):
     for side in ("left", "right"):
         with torch.no_grad():
             weights = model(**padded(ROWS, side)).attentions
-        torch.testing.assert_close(weights.sum(1), torch.ones(4))
-        for row, each in zip(ROWS, weights, strict=True):
-            assert (each[: len(row)] > 0).all() and not each[len(row) :].any()
+        torch.testing.assert_close(weights.sum(1), torch.ones(4).double())
+        for row, attention in zip(ROWS, weights, strict=True):
+            assert (attention[: len(row)] > 0).all() and not attention[len(row) :].any()
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
-def test_context_and_response_are_told_apart(padded, side):
-    found = response_mask(**padded(ROWS, side), eos=EOS)
-    for row, each in zip(ROWS, found.int().tolist(), strict=True):
+def test_context_and_response_are_separated(padded, side):
+    masks = response_mask(**padded(ROWS, side), eos=EOS)
+    for row, mask in zip(ROWS, masks.int().tolist(), strict=True):
         before = len(row) - len(turns_of(row)[-1])
         inside = [0] * before + [1] * (len(row) - before)
-        assert each == inside + [0] * (len(each) - len(row))
+        assert mask == inside + [0] * (len(mask) - len(row))
 
 
 def test_a_response_without_an_end_token_is_still_the_last_turn(padded):
     rows = [[5, EOS, 6, 7], [8, 9, EOS]]
-    found = response_mask(**padded(rows, "right"), eos=EOS)
-    assert found.int().tolist() == [[0, 0, 1, 1], [1, 1, 1, 0]]
+    mask = response_mask(**padded(rows, "right"), eos=EOS)
+    assert mask.int().tolist() == [[0, 0, 1, 1], [1, 1, 1, 0]]
 
 
 def test_logits_are_zero_and_the_score(transformer, padded):
-    found = logits(transformer, padded(ROWS, "right"))
-    assert not found[:, 0].any()
-    torch.testing.assert_close(found.softmax(-1)[:, 1], torch.sigmoid(found[:, 1]))
+    scores = logits(transformer, padded(ROWS, "right"))
+    assert not scores[:, 0].any()
+    torch.testing.assert_close(scores.softmax(-1)[:, 1], torch.sigmoid(scores[:, 1]))
 
 
 @pytest.mark.parametrize(
@@ -244,10 +244,10 @@ def test_pooling_by_hand(tiny_transformer, padded, kind, pooling):
     model = tiny_transformer(kind, pooling=pooling)
     choose = {"last": lambda s: s[-1], "first": lambda s: s[0], "mean": lambda s: s.mean(0)}
     with torch.no_grad():
-        for row, found in zip(ROWS, logits(model, padded(ROWS, "left")), strict=True):
+        for row, scores in zip(ROWS, logits(model, padded(ROWS, "left")), strict=True):
             states = model.backbone(torch.tensor([row])).last_hidden_state[0]
             expected = model.score(choose[pooling](states))[0]
-            torch.testing.assert_close(found[1], expected, atol=1e-5, rtol=0)
+            torch.testing.assert_close(scores[1], expected, atol=1e-5, rtol=0)
 
 
 def test_a_new_head_on_a_saved_backbone(tiny_transformer, padded, tmp_path):
@@ -288,15 +288,15 @@ import json, sys
 sys.modules["dialeval"] = None  # importing it raises
 import torch
 from transformers import AutoModelForSequenceClassification
-found = {}
+results = {}
 for folder in sys.argv[1:]:
     model = AutoModelForSequenceClassification.from_pretrained(folder, trust_remote_code=True)
     batch = {name: torch.tensor(rows) for name, rows in json.load(open(f"{folder}/batch")).items()}
     with torch.no_grad():
         logits = model.eval()(**batch).logits.tolist()
-    found[folder] = [type(model).__name__, model.config.id2label[1], logits]
+    results[folder] = [type(model).__name__, model.config.id2label[1], logits]
 assert not [name for name in sys.modules if name.startswith("dialeval.")]
-print(json.dumps(found))
+print(json.dumps(results))
 """
 
 
@@ -304,8 +304,8 @@ def test_every_model_loads_from_its_folder_without_dialeval(
     tiny_transformer, padded, tmp_path, monkeypatch
 ):
     for config_class, model_class in DISCRIMINATORS.items():
-        for each in (config_class, model_class):
-            monkeypatch.setattr(each, "_auto_class", None)  # so that it is undone afterwards
+        for registered in (config_class, model_class):
+            monkeypatch.setattr(registered, "_auto_class", None)  # so that it is undone afterwards
         config_class.register_for_auto_class()
         model_class.register_for_auto_class("AutoModelForSequenceClassification")
     models = {kind: recurrent(kind) for kind in RECURRENT}
@@ -315,17 +315,18 @@ def test_every_model_loads_from_its_folder_without_dialeval(
     for kind, model in models.items():
         model.save_pretrained(tmp_path / kind)
         assert (tmp_path / kind / "padding.py").is_file()
-        rows = {name: each.tolist() for name, each in batch.items()}
+        rows = {name: tensor.tolist() for name, tensor in batch.items()}
         (tmp_path / kind / "batch").write_text(json.dumps(rows))
     folders = [str(tmp_path / kind) for kind in models]
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT_DIALEVAL, *folders], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout.splitlines()[-1])
-    for folder, (name, label, numbers) in found.items():
+    results = json.loads(done.stdout.splitlines()[-1])
+    for folder, (name, label, numbers) in results.items():
         model = models[folder.rpartition("/")[2]]
         assert (name, label) == (type(model).__name__, "human")
         expected = logits(model, batch)
-        torch.testing.assert_close(torch.tensor(numbers), expected, atol=1e-6, rtol=0)
-    assert len(found) == len(models)
+        loaded = torch.tensor(numbers, dtype=expected.dtype)
+        torch.testing.assert_close(loaded, expected, atol=1e-6, rtol=0)
+    assert len(results) == len(models)

@@ -60,10 +60,10 @@ def encode(tokenizer, form, passage):
     ],
 )
 def test_presets_by_hand(tokenizer, passage, name, ids, response_at):
-    found = encode(tokenizer, name, passage)
-    assert found.ids == ids
-    assert found.response_at == response_at
-    assert (found.cut, found.response_cut) == (0, 0)
+    encoded = encode(tokenizer, name, passage)
+    assert encoded.ids == ids
+    assert encoded.response_at == response_at
+    assert (encoded.cut, encoded.response_cut) == (0, 0)
     assert input_format(name).name == name
 
 
@@ -95,46 +95,46 @@ def released_att(context: list[list[int]], response: list[int]) -> list[int]:
 def test_att_cuts_as_the_released_code_does(tokenizer, sizes, answer):
     context = [numbers(10 + turn, size) for turn, size in enumerate(sizes)]
     turns = tuple(Turn("A", " ".join(map(str, turn))) for turn in context)
-    found = encode(tokenizer, "att", Passage(turns, words(100, answer)))
-    assert found.ids == released_att(context, numbers(100, answer))
+    encoded = encode(tokenizer, "att", Passage(turns, words(100, answer)))
+    assert encoded.ids == released_att(context, numbers(100, answer))
     whole = sum(sizes) + len(sizes) + answer + 1
-    assert found.cut == whole - len(found.ids)
-    assert found.response_cut == max(0, answer + 1 - 30)
-    assert found.response_at == len(found.ids) - min(30, answer + 1)
+    assert encoded.cut == whole - len(encoded.ids)
+    assert encoded.response_cut == max(0, answer + 1 - 30)
+    assert encoded.response_at == len(encoded.ids) - min(30, answer + 1)
 
 
 def test_a_long_response_loses_its_end_token_first(tokenizer):
-    found = encode(tokenizer, "att", Passage((Turn("A", "10"),), words(100, 30)))
-    assert found.ids[-1] == 129 and found.response_cut == 1
+    encoded = encode(tokenizer, "att", Passage((Turn("A", "10"),), words(100, 30)))
+    assert encoded.ids[-1] == 129 and encoded.response_cut == 1
 
 
 def test_dialogrpt_keeps_the_last_fifty_tokens_of_the_row(tokenizer):
-    found = encode(tokenizer, "dialogrpt", Passage((Turn("A", words(10, 60)),), words(100, 20)))
-    assert found.ids == [*numbers(41, 29), EOS, *numbers(100, 20)]
-    assert (found.response_at, found.cut, found.response_cut) == (30, 31, 0)
+    encoded = encode(tokenizer, "dialogrpt", Passage((Turn("A", words(10, 60)),), words(100, 20)))
+    assert encoded.ids == [*numbers(41, 29), EOS, *numbers(100, 20)]
+    assert (encoded.response_at, encoded.cut, encoded.response_cut) == (30, 31, 0)
 
 
 def test_dialogrpt_cuts_the_start_of_a_response_that_is_too_long(tokenizer):
-    found = encode(tokenizer, "dialogrpt", Passage((Turn("A", "10 11"),), words(100, 60)))
-    assert found.ids == numbers(110, 50)
-    assert (found.response_at, found.cut, found.response_cut) == (0, 13, 10)
+    encoded = encode(tokenizer, "dialogrpt", Passage((Turn("A", "10 11"),), words(100, 60)))
+    assert encoded.ids == numbers(110, 50)
+    assert (encoded.response_at, encoded.cut, encoded.response_cut) == (0, 13, 10)
 
 
 def test_other_formats_cut_the_context_first_and_then_the_responses_end(tokenizer, passage):
     form = replace(PRESETS["encoder"], max_length=6)
-    found = encode(tokenizer, form, passage)  # cls, then 5 of: 10 11 sep 12 sep | 20 21 sep
-    assert found.ids == [CLS, 12, SEP, 20, 21, SEP]
-    assert (found.response_at, found.cut, found.response_cut) == (3, 3, 0)
-    found = encode(tokenizer, replace(form, max_length=3), passage)
-    assert found.ids == [CLS, 20, 21]
-    assert (found.response_at, found.cut, found.response_cut) == (1, 6, 1)
+    encoded = encode(tokenizer, form, passage)  # cls, then 5 of: 10 11 sep 12 sep | 20 21 sep
+    assert encoded.ids == [CLS, 12, SEP, 20, 21, SEP]
+    assert (encoded.response_at, encoded.cut, encoded.response_cut) == (3, 3, 0)
+    encoded = encode(tokenizer, replace(form, max_length=3), passage)
+    assert encoded.ids == [CLS, 20, 21]
+    assert (encoded.response_at, encoded.cut, encoded.response_cut) == (1, 6, 1)
 
 
 def test_cut_left_keeps_the_start_token(tokenizer, passage):
     form = replace(PRESETS["encoder"], max_length=5, cut_left=True)
-    found = encode(tokenizer, form, passage)
-    assert found.ids == [CLS, SEP, 20, 21, SEP]
-    assert (found.response_at, found.cut, found.response_cut) == (2, 4, 0)
+    encoded = encode(tokenizer, form, passage)
+    assert encoded.ids == [CLS, SEP, 20, 21, SEP]
+    assert (encoded.response_at, encoded.cut, encoded.response_cut) == (2, 4, 0)
 
 
 def test_max_context_does_not_count_the_separator_after_it(tokenizer, passage):
@@ -145,21 +145,21 @@ def test_max_context_does_not_count_the_separator_after_it(tokenizer, passage):
 
 
 def test_a_long_chat_loses_its_beginning(tokenizer, passage):
-    found = encode(tokenizer, replace(PRESETS["chat"], max_length=6), passage)
-    assert found.ids == [12, EOS, BOT, 20, 21, EOS]
-    assert (found.response_at, found.cut) == (3, 5)
+    encoded = encode(tokenizer, replace(PRESETS["chat"], max_length=6), passage)
+    assert encoded.ids == [12, EOS, BOT, 20, 21, EOS]
+    assert (encoded.response_at, encoded.cut) == (3, 5)
 
 
 def test_many_passages_keep_their_order(tokenizer):
     passages = [Passage((Turn("A", str(n)),), str(n + 1)) for n in (10, 30, 20, 10)]
-    rows = [each.ids for each in input_format("dialogrpt")(tokenizer, passages)]
+    rows = [encoded.ids for encoded in input_format("dialogrpt")(tokenizer, passages)]
     assert rows == [[10, EOS, 11], [30, EOS, 31], [20, EOS, 21], [10, EOS, 11]]
     assert input_format("dialogrpt")(tokenizer, []) == []
 
 
 def test_nothing_to_read_gives_an_empty_row(tokenizer):
-    found = encode(tokenizer, "dialogrpt", Passage((), ""))
-    assert (found.ids, found.response_at) == ([], 0)
+    encoded = encode(tokenizer, "dialogrpt", Passage((), ""))
+    assert (encoded.ids, encoded.response_at) == ([], 0)
 
 
 def test_a_models_limit_only_tightens_a_format():

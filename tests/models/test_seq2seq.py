@@ -28,10 +28,10 @@ KINDS = {
 
 
 def build(spread: float = 1.5, **settings) -> Seq2SeqGenerator:
-    """A tiny random generator whose next words are far from equally likely."""
+    """A tiny random generator with clearly different scores, in float64 on every CPU."""
     torch.manual_seed(0)
     shape = {"vocab_size": 20, "hidden_size": 8, "embedding_size": 6, **settings}
-    return Seq2SeqGenerator(Seq2SeqConfig(init_range=spread, **shape)).eval()
+    return Seq2SeqGenerator(Seq2SeqConfig(init_range=spread, **shape)).double().eval()
 
 
 @pytest.fixture(params=KINDS)
@@ -45,35 +45,35 @@ def logits(model, batch, answers: torch.Tensor = ANSWERS) -> torch.Tensor:
 
 
 def greedy_by_hand(model, row: list[int], most: int) -> list[int]:
-    """The likeliest next word again and again, everything read anew each time."""
-    said = [BOS]
-    while len(said) <= most and EOS not in said:
+    """The most likely next word at each step, without a cache."""
+    response = [BOS]
+    while len(response) <= most and EOS not in response:
         with torch.no_grad():
-            found = model(torch.tensor([row]), decoder_input_ids=torch.tensor([said]))
-        said.append(int(found.logits[0, -1].argmax()))
-    return said
+            output = model(torch.tensor([row]), decoder_input_ids=torch.tensor([response]))
+        response.append(int(output.logits[0, -1].argmax()))
+    return response
 
 
-def scores(model, row: list[int], said: list[list[int]]) -> list[float]:
+def scores(model, row: list[int], responses: list[list[int]]) -> list[float]:
     """Log-probabilities of responses of one length to a context."""
-    words = torch.tensor(said)  # (responses, steps)
-    found = logits(model, {"input_ids": torch.tensor([row] * len(said))}, words)
-    return found.log_softmax(-1).gather(2, words[..., None]).sum((1, 2)).tolist()
+    words = torch.tensor(responses)  # (responses, steps)
+    output = logits(model, {"input_ids": torch.tensor([row] * len(responses))}, words)
+    return output.log_softmax(-1).gather(2, words[..., None]).sum((1, 2)).tolist()
 
 
-def score(model, row: list[int], said: list[int]) -> float:
-    return scores(model, row, [said])[0]
+def score(model, row: list[int], response: list[int]) -> float:
+    return scores(model, row, [response])[0]
 
 
-def until_end(said: list[int]) -> list[int]:
-    return said[: said.index(EOS) + 1] if EOS in said else said
+def until_end(response: list[int]) -> list[int]:
+    return response[: response.index(EOS) + 1] if EOS in response else response
 
 
 def test_greedy_generation_is_a_loop_without_a_cache(model, padded):
-    found = model.generate(**padded(ROWS, "right"), max_new_tokens=7, do_sample=False).tolist()
+    output = model.generate(**padded(ROWS, "right"), max_new_tokens=7, do_sample=False).tolist()
     expected = [greedy_by_hand(model, row, 7) for row in ROWS]
-    assert [until_end(said) for said in found] == expected
-    assert len({tuple(said) for said in expected}) > 1
+    assert [until_end(response) for response in output] == expected
+    assert len({tuple(response) for response in expected}) > 1
 
 
 @pytest.mark.parametrize("length_penalty", [0.0, 1.0])
@@ -81,23 +81,23 @@ def test_greedy_generation_is_a_loop_without_a_cache(model, padded):
 def test_a_wide_beam_finds_what_enumeration_finds(kind, length_penalty):
     model, most, row = build(**(KINDS[kind] | {"vocab_size": 6})), 4, [5, 4, 1, EOS]
     others = [word for word in range(6) if word != EOS]
-    groups = [[list(said) for said in itertools.product(others, repeat=most)]]
+    groups = [[list(response) for response in itertools.product(others, repeat=most)]]
     for length in range(most):
-        groups.append([[*said, EOS] for said in itertools.product(others, repeat=length)])
+        groups.append([[*response, EOS] for response in itertools.product(others, repeat=length)])
     ranked = sorted(
-        (value / len(said) ** length_penalty, said)
+        (value / len(response) ** length_penalty, response)
         for group in groups
-        for value, said in zip(scores(model, row, group), group, strict=True)
+        for value, response in zip(scores(model, row, group), group, strict=True)
     )[::-1]
-    found = model.generate(
+    output = model.generate(
         torch.tensor([row]), num_beams=len(others) ** (most - 1), max_new_tokens=most,
         length_penalty=length_penalty, do_sample=False, return_dict_in_generate=True,
         output_scores=True, num_return_sequences=20,
     )  # fmt: skip
     best, sequences = zip(*ranked[:20], strict=True)
-    assert [until_end(said) for said in found.sequences[:, 1:].tolist()] == list(sequences)
-    assert found.sequences_scores.tolist() == pytest.approx(best, abs=1e-5)
-    assert {len(said) for said in sequences} >= {3, 4}  # states were reordered on the way
+    assert [until_end(response) for response in output.sequences[:, 1:].tolist()] == list(sequences)
+    assert output.sequences_scores.tolist() == pytest.approx(best, abs=1e-5)
+    assert {len(response) for response in sequences} >= {3, 4}  # states were reordered on the way
 
 
 def test_a_narrow_beam_needs_no_cache(model, padded):
@@ -106,9 +106,9 @@ def test_a_narrow_beam_needs_no_cache(model, padded):
     batch = padded(ROWS, "left")
     cached, plain = (model.generate(**batch, **settings, use_cache=use) for use in (True, False))
     assert torch.equal(cached.sequences, plain.sequences)
-    for place, said in enumerate(cached.sequences[:, 1:].tolist()):
-        rescored = score(model, ROWS[place // 3], until_end(said))
-        assert float(cached.sequences_scores[place]) == pytest.approx(rescored, abs=1e-5)
+    for index, response in enumerate(cached.sequences[:, 1:].tolist()):
+        rescored = score(model, ROWS[index // 3], until_end(response))
+        assert float(cached.sequences_scores[index]) == pytest.approx(rescored, abs=1e-5)
 
 
 def test_padding_does_not_matter(model, padded):
@@ -125,13 +125,13 @@ def test_padding_does_not_matter(model, padded):
     for other in (left, wider, alone):
         torch.testing.assert_close(right, other, atol=1e-5, rtol=0)
     settings = {"max_new_tokens": 6, "do_sample": False}
-    said = [model.generate(**padded(ROWS, side), **settings) for side in ("right", "left")]
-    assert torch.equal(*said)
+    first, second = (model.generate(**padded(ROWS, s), **settings) for s in ("right", "left"))
+    assert torch.equal(first, second)
 
 
-def test_what_stands_in_the_padding_does_not_matter(model, padded):
-    zeros, ends = (logits(model, padded(ROWS, "right", pad)) for pad in (PAD, EOS))
-    torch.testing.assert_close(zeros, ends, atol=1e-5, rtol=0)
+def test_the_padding_token_does_not_matter(model, padded):
+    with_pad, with_eos = (logits(model, padded(ROWS, "right", pad)) for pad in (PAD, EOS))
+    torch.testing.assert_close(with_pad, with_eos, atol=1e-5, rtol=0)
 
 
 def test_padding_is_found_without_a_mask(model, padded):
@@ -141,8 +141,8 @@ def test_padding_is_found_without_a_mask(model, padded):
         torch.testing.assert_close(logits(model, bare), logits(model, batch))
         for beams in (1, 2):
             settings = {"max_new_tokens": 5, "num_beams": beams, "do_sample": False}
-            found = [model.generate(**each, **settings) for each in (bare, batch)]
-            assert torch.equal(*found)
+            first, second = (model.generate(**inputs, **settings) for inputs in (bare, batch))
+            assert torch.equal(first, second)
 
 
 def test_a_context_without_tokens_gives_numbers(model):
@@ -166,20 +166,20 @@ def test_the_encoder_is_an_lstm_over_the_tokens(padded):
                 given = getattr(encoder.layers[layer][direction], f"{name}0")
                 setattr(reference, f"{name}{layer}" + "_reverse" * direction, given)
         with torch.no_grad():
-            found = encoder(**padded(ROWS, "right"))
-            for place, row in enumerate(ROWS):
+            output = encoder(**padded(ROWS, "right"))
+            for index, row in enumerate(ROWS):
                 states, last = reference(encoder.embedding(torch.tensor([row])))
-                read = found.last_hidden_state[place]
+                read = output.last_hidden_state[index]
                 torch.testing.assert_close(read[: len(row)], states[0], atol=1e-6, rtol=0)
                 assert not read[len(row) :].any()
-                for given, end in zip((found.state_h, found.state_c), last, strict=True):
+                for given, end in zip((output.state_h, output.state_c), last, strict=True):
                     end = end.view(2, 1 + both, -1).flatten(1)  # (layers, hidden)
-                    torch.testing.assert_close(given[place], end, atol=1e-6, rtol=0)
+                    torch.testing.assert_close(given[index], end, atol=1e-6, rtol=0)
 
 
 @pytest.mark.parametrize("kind", ["dot", "bahdanau", "fed"])
 def test_the_decoder_attends_as_the_papers_say(kind):
-    model, row, said = build(**KINDS[kind]), [5, 6, 7, EOS], [BOS, 9, 4]
+    model, row, response = build(**KINDS[kind]), [5, 6, 7, EOS], [BOS, 9, 4]
     decoder, attention = model.decoder, model.decoder.attention
     with torch.no_grad():
         encoded = model.encoder(torch.tensor([row]))
@@ -188,29 +188,29 @@ def test_the_decoder_attends_as_the_papers_say(kind):
         def attend(state):
             if kind == "bahdanau":
                 matrix, other = attention.query.weight, model.encoder.project.weight
-                scores = [attention.score.weight[0] @ torch.tanh(matrix @ state + other @ each)
-                          for each in context_states]  # fmt: skip
+                scores = [attention.score.weight[0] @ torch.tanh(matrix @ state + other @ source)
+                          for source in context_states]  # fmt: skip
             else:
-                scores = [state @ each for each in context_states]
+                scores = [state @ source for source in context_states]
             weights = torch.stack(scores).exp()
             weights = weights / weights.sum()
-            seen = sum(w * each for w, each in zip(weights, context_states, strict=True))
+            seen = sum(w * source for w, source in zip(weights, context_states, strict=True))
             return torch.tanh(attention.combine.weight @ torch.cat([seen, state])), weights
 
         past = encoded.state_h.transpose(0, 1), encoded.state_c.transpose(0, 1)
         vector = attend(encoded.state_h[0, -1])[0]
         expected, looked = [], []
-        for word in said:
+        for word in response:
             inputs = model.encoder.embedding.weight[word]
             inputs = torch.cat([inputs, vector]) if kind == "fed" else inputs
             state, past = decoder.layers(inputs[None, None], past)
             vector, weights = attend(state[0, 0])
             expected.append(model.output.weight @ vector)
             looked.append(weights)
-        found = model(torch.tensor([row]), decoder_input_ids=torch.tensor([said]))
-    torch.testing.assert_close(found.logits[0], torch.stack(expected), atol=1e-5, rtol=0)
+        output = model(torch.tensor([row]), decoder_input_ids=torch.tensor([response]))
+    torch.testing.assert_close(output.logits[0], torch.stack(expected), atol=1e-5, rtol=0)
     looked = torch.stack(looked)
-    torch.testing.assert_close(found.cross_attentions[0][0], looked, atol=1e-5, rtol=0)
+    torch.testing.assert_close(output.cross_attentions[0][0], looked, atol=1e-5, rtol=0)
 
 
 def test_the_target_is_read_in_one_call_unless_fed(padded):
@@ -222,26 +222,26 @@ def test_the_target_is_read_in_one_call_unless_fed(padded):
 
 
 def test_a_prefix_is_continued_from_its_state(model, padded):
-    batch, said = padded(ROWS, "right"), torch.tensor([[BOS, 5, 9, 4]] * 4)
+    batch, response = padded(ROWS, "right"), torch.tensor([[BOS, 5, 9, 4]] * 4)
     with torch.no_grad():
-        whole = model(**batch, decoder_input_ids=said)
-        half = model(**batch, decoder_input_ids=said[:, :2], use_cache=True)
+        whole = model(**batch, decoder_input_ids=response)
+        half = model(**batch, decoder_input_ids=response[:, :2], use_cache=True)
         past = half.past_key_values
-        rest = model(**batch, decoder_input_ids=said[:, 2:], past_key_values=past)
+        rest = model(**batch, decoder_input_ids=response[:, 2:], past_key_values=past)
     torch.testing.assert_close(rest.logits, whole.logits[:, 2:], atol=1e-5, rtol=0)
     for one, other in zip(rest.past_key_values, whole.past_key_values, strict=True):
         torch.testing.assert_close(one, other, atol=1e-5, rtol=0)
-    found = model.generate(**batch, decoder_input_ids=said[:, :3], max_new_tokens=2)
-    assert found.shape[1] <= 5 and torch.equal(found[:, :3], said[:, :3])
+    output = model.generate(**batch, decoder_input_ids=response[:, :3], max_new_tokens=2)
+    assert output.shape[1] <= 5 and torch.equal(output[:, :3], response[:, :3])
 
 
 def test_loss_is_the_mean_cross_entropy_of_the_words(model, padded):
     batch = padded(ROWS, "right")
     with torch.no_grad():
         loss = float(model(**batch, labels=ANSWERS).loss)
-    said = [[word for word in answer if word != -100] for answer in ANSWERS.tolist()]
-    total = sum(score(model, row, words) for row, words in zip(ROWS, said, strict=True))
-    assert loss == pytest.approx(-total / sum(map(len, said)), abs=1e-5)
+    answers = [[word for word in answer if word != -100] for answer in ANSWERS.tolist()]
+    total = sum(score(model, row, words) for row, words in zip(ROWS, answers, strict=True))
+    assert loss == pytest.approx(-total / sum(map(len, answers)), abs=1e-5)
 
 
 def test_decoder_inputs_are_the_labels_shifted():
@@ -254,11 +254,11 @@ def test_decoder_inputs_are_the_labels_shifted():
 def test_tuples_and_caches_come_as_asked(padded):
     model, batch = build(), padded(ROWS, "right")
     with torch.no_grad():
-        found = model(**batch, labels=ANSWERS)
+        output = model(**batch, labels=ANSWERS)
         loss, scores = model(**batch, labels=ANSWERS, return_dict=False)[:2]
         assert model(**batch, labels=ANSWERS, use_cache=False).past_key_values is None
-    assert torch.equal(loss, found.loss) and torch.equal(scores, found.logits)
-    assert [each.shape for each in found.past_key_values] == [(4, 2, 8)] * 2
+    assert torch.equal(loss, output.loss) and torch.equal(scores, output.logits)
+    assert [state.shape for state in output.past_key_values] == [(4, 2, 8)] * 2
 
 
 def test_responses_padded_on_the_left_are_refused(padded):
@@ -290,22 +290,22 @@ def test_only_missing_weights_are_made_anew_when_loading(model, tmp_path):
     del kept[name]
     save_file(kept, tmp_path / "model.safetensors", metadata={"format": "pt"})
     again = Seq2SeqGenerator.from_pretrained(tmp_path)
-    assert all(torch.equal(again.state_dict()[each], value) for each, value in kept.items())
+    assert all(torch.equal(again.state_dict()[key], value) for key, value in kept.items())
     assert 0 < again.state_dict()[name].abs().max() <= model.config.init_range
 
 
 def test_sampling_gives_several_responses(model, padded):
     torch.manual_seed(0)
-    found = model.generate(
+    output = model.generate(
         **padded(ROWS, "right"), do_sample=True, top_k=0, num_return_sequences=5, max_new_tokens=6,
         return_dict_in_generate=True, output_scores=True, output_attentions=True,
     )  # fmt: skip
-    assert len(found.sequences) == 20 and len(set(map(tuple, found.sequences.tolist()))) > 5
-    steps = model.compute_transition_scores(found.sequences, found.scores, normalize_logits=True)
-    for place, said in enumerate(found.sequences[:, 1:].tolist()):
-        said = until_end(said)
-        drawn = float(steps[place, : len(said)].sum())
-        assert drawn == pytest.approx(score(model, ROWS[place // 5], said), abs=1e-4)
+    assert len(output.sequences) == 20 and len(set(map(tuple, output.sequences.tolist()))) > 5
+    steps = model.compute_transition_scores(output.sequences, output.scores, normalize_logits=True)
+    for index, response in enumerate(output.sequences[:, 1:].tolist()):
+        response = until_end(response)
+        drawn = float(steps[index, : len(response)].sum())
+        assert drawn == pytest.approx(score(model, ROWS[index // 5], response), abs=1e-4)
 
 
 def test_weights_start_inside_their_range(model):
@@ -328,15 +328,15 @@ def test_gradients_reach_every_parameter(model, padded):
 
 def test_everything_is_made_where_the_inputs_are(model, padded):
     batch = {name: value.to("meta") for name, value in padded(ROWS, "right").items()}
-    found = model.to("meta")(**batch, labels=ANSWERS.to("meta"))
-    assert found.logits.device.type == found.loss.device.type == "meta"
-    assert all(each.device.type == "meta" for each in found.past_key_values)
+    output = model.to("meta")(**batch, labels=ANSWERS.to("meta"))
+    assert output.logits.device.type == output.loss.device.type == "meta"
+    assert all(state.device.type == "meta" for state in output.past_key_values)
 
 
 def test_half_precision_runs(model, padded):
     full = logits(model, padded(ROWS, "right"))
     half = logits(model.to(torch.bfloat16), padded(ROWS, "right"))
-    torch.testing.assert_close(half.float(), full, atol=0.3, rtol=0.1)
+    torch.testing.assert_close(half.double(), full, atol=0.3, rtol=0.1)
 
 
 def test_the_vocabulary_can_grow(model, padded):
@@ -370,34 +370,32 @@ def test_impossible_shapes_are_refused():
 
 
 def test_copying_is_the_mixture_computed_by_hand():
-    model, row, said = build(copy=True), [5, 6, 5, EOS], [BOS, 9]
+    model, row, response = build(copy=True), [5, 6, 5, EOS], [BOS, 9]
     plain = build()  # the same model without the pointer
     missing = plain.load_state_dict(model.state_dict(), strict=False)
     assert missing.missing_keys == []
-    ids, answer = torch.tensor([row]), torch.tensor([said])
+    ids, answer = torch.tensor([row]), torch.tensor([response])
     with torch.no_grad():
-        found = model(ids, decoder_input_ids=answer)
+        output = model(ids, decoder_input_ids=answer)
         words = plain(ids, decoder_input_ids=answer)
-        weights = words.cross_attentions[0][0].double()  # (steps, time)
-        states = plain.encoder(ids).last_hidden_state[0].double()
-        past = tuple(each.transpose(0, 1) for each in _ends(plain, ids))
+        weights = words.cross_attentions[0][0]  # (steps, time)
+        states = plain.encoder(ids).last_hidden_state[0]
+        past = tuple(state.transpose(0, 1) for state in _final_states(plain, ids))
         vectors = plain.encoder.embedding(answer)
-        own = plain.decoder.layers(vectors, past)[0][0].double()
+        decoded = plain.decoder.layers(vectors, past)[0][0]
         for step in range(2):
-            seen = torch.cat([weights[step] @ states, own[step], vectors[0, step].double()])
+            seen = torch.cat([weights[step] @ states, decoded[step], vectors[0, step]])
             gate = model.pointer.gate
-            g = 1 / (1 + torch.exp(-(gate.weight[0].double() @ seen + gate.bias.double()[0])))
-            expected = g * words.logits[0, step].double().softmax(-1)
-            for place, token in enumerate(row):  # 5 stands there twice and gets both weights
-                expected[token] += (1 - g) * weights[step, place]
+            g = 1 / (1 + torch.exp(-(gate.weight[0] @ seen + gate.bias[0])))
+            expected = g * words.logits[0, step].softmax(-1)
+            for index, token in enumerate(row):  # 5 occurs twice and gets both weights
+                expected[token] += (1 - g) * weights[step, index]
             assert 0.05 < g < 0.95
-            torch.testing.assert_close(
-                found.logits[0, step].double().exp(), expected, atol=1e-6, rtol=0
-            )
-    torch.testing.assert_close(found.logits.exp().sum(-1), torch.ones(1, 2))
+            torch.testing.assert_close(output.logits[0, step].exp(), expected, atol=1e-6, rtol=0)
+    torch.testing.assert_close(output.logits.exp().sum(-1), torch.ones(1, 2).double())
 
 
-def _ends(model, ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def _final_states(model, ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     encoded = model.encoder(ids)
     return encoded.state_h, encoded.state_c
 
@@ -405,16 +403,16 @@ def _ends(model, ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 def test_a_word_that_cannot_come_keeps_a_finite_score():
     model = build(copy=True)
     nn.init.constant_(model.pointer.gate.bias, -1000.0)  # nothing but copying
-    found = logits(model, {"input_ids": torch.tensor([ROWS[0]])}, ANSWERS[:1])
+    output = logits(model, {"input_ids": torch.tensor([ROWS[0]])}, ANSWERS[:1])
     absent = [word for word in range(20) if word not in ROWS[0]]
-    least = torch.tensor(LEAST).log()
-    assert torch.equal(found[..., absent], least.expand(1, 3, len(absent)))
+    least = torch.tensor(LEAST, dtype=torch.float64).log()
+    assert torch.equal(output[..., absent], least.expand(1, 3, len(absent)))
     model(torch.tensor([ROWS[0]]), labels=ANSWERS[:1]).loss.backward()
-    assert all(each.grad.isfinite().all() for each in model.parameters())
+    assert all(weight.grad.isfinite().all() for weight in model.parameters())
 
 
 def train(model, batches, rate: float, steps: int) -> float:
-    """Teach a model and give its last loss."""
+    """Train a model and return its last loss."""
     optimiser = torch.optim.Adam(model.train().parameters(), lr=rate)
     for _ in range(steps):
         inputs, labels = batches()
@@ -436,32 +434,32 @@ def test_it_learns_to_reverse_three_words():
 
     assert train(model, batches, 1e-2, 150) < 0.1
     words, labels = batches()
-    said = model.generate(words, max_new_tokens=4, do_sample=False)[:, 1:]
-    assert (said == labels).all(1).float().mean() > 0.9
+    response = model.generate(words, max_new_tokens=4, do_sample=False)[:, 1:]
+    assert (response == labels).all(1).float().mean() > 0.9
 
 
 def test_only_the_pointer_copies_words_it_was_never_taught_to_say():
-    """Taught to repeat the word after a mark, asked with words that were never an answer."""
+    """Trained to repeat the word after a mark, tested on words that were never an answer."""
     mark, rare = 4, torch.arange(15, 20)
-    right = {}
+    accuracy = {}
     for copy in (False, True):
         shape = {"hidden_size": 32, "embedding_size": 16, "dropout": 0.0}
         model = build(spread=0.3, copy=copy, bidirectional=True, **shape)
         torch.manual_seed(1)
 
-        def ask(words: torch.Tensor) -> torch.Tensor:
+        def contexts(words: torch.Tensor) -> torch.Tensor:
             rows = torch.randint(5, 20, (len(words), 4))
-            place = torch.randint(0, 3, (len(words),))
+            index = torch.randint(0, 3, (len(words),))
             every = torch.arange(len(words))
-            rows[every, place], rows[every, place + 1] = mark, words
+            rows[every, index], rows[every, index + 1] = mark, words
             return rows
 
-        def batches(ask=ask):
+        def batches(contexts=contexts):
             words = torch.randint(5, 15, (64,))
-            return ask(words), torch.stack([words, torch.full((64,), EOS)], 1)
+            return contexts(words), torch.stack([words, torch.full((64,), EOS)], 1)
 
         train(model, batches, 1e-2, 100)
-        asked = rare.repeat(20)
-        said = model.generate(ask(asked), max_new_tokens=1, do_sample=False)[:, 1]
-        right[copy] = float((said == asked).float().mean())
-    assert right[True] > 0.8 and right[False] < 0.1
+        targets = rare.repeat(20)
+        copied = model.generate(contexts(targets), max_new_tokens=1, do_sample=False)[:, 1]
+        accuracy[copy] = float((copied == targets).float().mean())
+    assert accuracy[True] > 0.8 and accuracy[False] < 0.1

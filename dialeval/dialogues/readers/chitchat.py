@@ -17,7 +17,7 @@ def chitchat_path() -> Path:
     path = Path(spec.origin).parent / "dataset.json" if spec and spec.origin else None
     if path is None or not path.is_file():
         message = "the corpus `chitchat` is not installed."
-        raise BadInput(message, remedy="Install it: pip install chitchat-dataset")
+        raise BadInput(message, hint="Install it: pip install chitchat-dataset")
     return path
 
 
@@ -41,7 +41,7 @@ def read_chitchat(source: Source) -> Iterator[Dialogue]:
             if not turns:
                 raise BadInput(f"conversation {key} has no message with text.")
             yield Dialogue(
-                turns=_lettered(turns),
+                turns=_with_letters(turns),
                 id=key,
                 corpus="chitchat",
                 language="en",
@@ -57,7 +57,7 @@ def _messages(conversation: Mapping[str, Any]) -> Iterator[Turn]:
             yield Turn(text_field(message, "sender"), text)
 
 
-def _lettered(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
+def _with_letters(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
     names = {
         sender: chr(ord("A") + at)
         for at, sender in enumerate(dict.fromkeys(turn.speaker for turn in turns))

@@ -31,11 +31,11 @@ def read_dstc7(source: Source) -> Iterator[Dialogue]:
     """DSTC7 task 2: a folder with the contexts, the systems' responses and perhaps the ratings."""
     folder = source.path if source.path.is_dir() else source.path.parent
     contexts, responses = (_member(source, folder, name) for name in (_CONTEXTS, _RESPONSES))
-    known = {row["InstanceID"]: (line, row) for line, row in _rows(contexts)}
-    answers = _answers(responses, known.keys())
-    systems = list(dict.fromkeys(system for each in answers.values() for system in each))
-    ratings = _ratings(source.inside(folder / _RATINGS), known.keys())
-    for instance, (line, row) in known.items():
+    instances = {row["InstanceID"]: (line, row) for line, row in _rows(contexts)}
+    answers = _answers(responses, instances.keys())
+    systems = list(dict.fromkeys(system for by_system in answers.values() for system in by_system))
+    ratings = _ratings(source.inside(folder / _RATINGS), instances.keys())
+    for instance, (line, row) in instances.items():
         with contexts.record(line):
             replies = _replies(instance, answers.get(instance, {}), systems, ratings)
             yield Dialogue((Turn("A", _context(row)),), instance, "dstc7", "en", tuple(replies))
@@ -64,14 +64,14 @@ def _context(row: Mapping[str, str]) -> str:
     return text
 
 
-def _answers(source: Source, known: Collection[str]) -> Answers:
+def _answers(source: Source, instances: Collection[str]) -> Answers:
     answers: Answers = {}
     for number, row in _rows(source):
         with source.record(number):
             instance, system = row["InstanceID"], row.get("SystemID", "")
             if not system or "Response" not in row:
                 raise BadInput(f"expected SystemID, InstanceID and Response, found {row!r:.60}.")
-            if instance not in known:
+            if instance not in instances:
                 raise BadInput(f"a response to the unknown instance {instance}.")
             if system in answers.setdefault(instance, {}):
                 raise BadInput(f"a second response of {system} to the instance {instance}.")
@@ -79,14 +79,14 @@ def _answers(source: Source, known: Collection[str]) -> Answers:
     return answers
 
 
-def _ratings(source: Source, known: Collection[str]) -> Ratings:
+def _ratings(source: Source, instances: Collection[str]) -> Ratings:
     if not source.path.is_file():
         return {}
     ratings: Ratings = {}
     for number, row in _rows(source):
         with source.record(number):
             instance = row.pop("InstanceID")
-            if instance in known:  # the last row is the average over all
+            if instance in instances:  # the last row is the average over all
                 ratings[instance] = {system: _number(cell) for system, cell in row.items()}
     return ratings
 

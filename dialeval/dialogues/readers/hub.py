@@ -34,15 +34,15 @@ def read_hub(source: Source) -> Iterator[Dialogue]:
 def _rows(name: str, split: str) -> Any:
     from datasets import load_dataset
 
-    from dialeval.downloads import again, in_plain_words
+    from dialeval.downloads import hub_error, with_retries
 
     try:
-        parts = again(lambda: load_dataset(name, streaming=True))
+        parts = with_retries(lambda: load_dataset(name, streaming=True))
     except Exception as error:
-        told = in_plain_words(error.__cause__ or error, f"hub:{name}")
-        remedy = told.remedy or "Check the name, the network and `hf auth whoami`."
-        message = f"the dataset cannot be loaded: {told.message}"
-        raise BadInput(message, told.path, remedy=f"{remedy} Or give a local file.") from None
+        problem = hub_error(error.__cause__ or error, f"hub:{name}")
+        hint = problem.hint or "Check the name, the network and `hf auth whoami`."
+        message = f"the dataset cannot be loaded: {problem.message}"
+        raise BadInput(message, problem.path, hint=f"{hint} Or give a local file.") from None
     if split in parts:
         return parts[split]
     if not split and len(parts) == 1:
@@ -50,5 +50,5 @@ def _rows(name: str, split: str) -> Any:
     raise BadInput(
         f"it has the splits {', '.join(parts)}, not {split or 'just one'!r}.",
         f"hub:{name}",
-        remedy=f"Name one, for example hub:{name}:{next(iter(parts))}",
+        hint=f"Name one, for example hub:{name}:{next(iter(parts))}",
     )

@@ -50,8 +50,8 @@ def read_li(source: Source) -> Iterator[Dialogue]:
 
 def _vocabulary(path: Path) -> list[str]:
     if not path.is_file():
-        message = f"expected the vocabulary {_VOCABULARY} beside the id files, found none."
-        raise BadInput(message, path, remedy="Copy it there; its line n is the word with id n.")
+        message = f"expected the vocabulary {_VOCABULARY} next to the id files, found none."
+        raise BadInput(message, path, hint="Copy it there; its line n is the word with id n.")
     words = [line.strip() for _, line in Source(path).lines()]
     return ["", _UNKNOWN, *words[1:]]  # ids start at 1, and 1 is `UNknown`
 

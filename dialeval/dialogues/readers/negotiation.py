@@ -8,9 +8,9 @@ from dialeval.dialogues.formats import Head, reader
 from dialeval.dialogues.readers.records import (
     as_object,
     as_text,
-    filled,
     key_field,
     list_field,
+    non_empty,
     text_field,
 )
 from dialeval.dialogues.sources import BadInput, Source
@@ -79,9 +79,9 @@ def _cocoa_extra(record: Mapping[str, Any]) -> dict[str, Any]:
 def read_fair(source: Source) -> Iterator[Dialogue]:
     """FAIR negotiations: counts and values, `YOU:` and `THEM:` turns, and a `<selection>`.
 
-    A dialogue stands there once for each side. Both views have the same turns by A, who speaks
-    first, and B, so that they are found to be duplicates. `agreed` means that a deal was made:
-    both sides choosing "no agreement", which the file marks `agree`, is not one.
+    Each dialogue occurs once for each side. Both views have the same turns by A, the first speaker,
+    and B, so that they count as duplicates. `agreed` means that a deal was made: both sides
+    choosing "no agreement", which the file marks `agree`, is not one.
     """
     for number, line in source.filled_lines():
         with source.record(number):
@@ -108,7 +108,7 @@ def _talk(talk: str) -> tuple[Turn, ...]:
         raise BadInput(
             f"expected YOU: or THEM: and a text, found {parts[turns.index(None)]!r:.60}."
         )
-    texts = filled(turn["text"] for turn in turns)
+    texts = non_empty(turn["text"] for turn in turns)
     first = turns[0]["speaker"]
     speakers = ("A" if turn["speaker"] == first else "B" for turn in turns)
     return tuple(Turn(speaker, text) for speaker, text in zip(speakers, texts, strict=True))

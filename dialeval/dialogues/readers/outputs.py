@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from dialeval.dialogues.formats import Head, reader
-from dialeval.dialogues.readers.records import as_text, blocks, filled
+from dialeval.dialogues.readers.records import as_text, blocks, non_empty
 from dialeval.dialogues.sources import BadInput, Source
 from dialeval.dialogues.types import Dialogue, Reply, alternate, text_key
 
@@ -38,13 +38,13 @@ def _recognise(head: Head) -> bool:
 def read_outputs(source: Source) -> Iterator[Dialogue]:
     """Model outputs: blocks with `Context:`, a `Name:` line for each model, and `Ref:`.
 
-    A block whose context goes on from the one before tells what followed that one's reference.
+    A block whose context continues the previous one says what followed that one's reference.
     """
     waiting: tuple[Dialogue, list[str]] | None = None  # until the next block is known
     seen: Counter[str] = Counter()
     for lines in blocks(source, _is_end):
         with source.record(lines[0][0]):
-            block = _parsed([line for _, line in lines])
+            block = _parse_block([line for _, line in lines])
             if block.context is None and waiting is None and _REFERENCE not in block.answers:
                 continue  # a header before the first block
             context, reference = _context_and_reference(block)
@@ -54,29 +54,29 @@ def read_outputs(source: Source) -> Iterator[Dialogue]:
             conversation = key
             if waiting and _continues(context, waiting[1]):
                 conversation = waiting[0].id
-                waiting = _followed(waiting[0], context[len(waiting[1]) :]), waiting[1]
+                waiting = _with_following(waiting[0], context[len(waiting[1]) :]), waiting[1]
             if waiting:
                 yield waiting[0]
-            found = Dialogue(
+            dialogue = Dialogue(
                 turns=alternate(context),
                 id=conversation,
                 replies=tuple(_replies(block.answers, id)),
                 extra=block.extra,
             )
-            waiting = found, [*context, reference]
+            waiting = dialogue, [*context, reference]
     if waiting:
         yield waiting[0]
 
 
-def _followed(dialogue: Dialogue, later: list[str]) -> Dialogue:
-    """The dialogue with what was said after its human reply."""
+def _with_following(dialogue: Dialogue, later: list[str]) -> Dialogue:
+    """The dialogue with the utterance after its human reply."""
     if not later:
         return dialogue
     replies = (
-        replace(each, extra={**each.extra, "following": later[0]})
-        if each.author == "human"
-        else each
-        for each in dialogue.replies
+        replace(reply, extra={**reply.extra, "following": later[0]})
+        if reply.author == "human"
+        else reply
+        for reply in dialogue.replies
     )
     return replace(dialogue, replies=tuple(replies))
 
@@ -85,7 +85,7 @@ def _is_end(line: str) -> bool:
     return bool(_END.fullmatch(line))
 
 
-def _parsed(lines: list[str]) -> _Block:
+def _parse_block(lines: list[str]) -> _Block:
     block = _Block()
     for line in lines:
         if block.context is None:
@@ -143,12 +143,12 @@ def _context_and_reference(block: _Block) -> tuple[list[str], str]:
         raise BadInput("expected a `Context:` line in the block, found none.")
     if not block.answers.get(_REFERENCE):
         raise BadInput("expected a filled `Ref:` line in the block, found none.")
-    return filled(block.context), block.answers[_REFERENCE]
+    return non_empty(block.context), block.answers[_REFERENCE]
 
 
-def _continues(context: list[str], said: list[str]) -> bool:
-    """Whether a context goes on from what was said, however the two are spaced and cased."""
-    return len(context) >= len(said) and all(map(_same, context, said))
+def _continues(context: list[str], earlier: list[str]) -> bool:
+    """Whether a context begins with earlier turns; spacing, case and punctuation are ignored."""
+    return len(context) >= len(earlier) and all(map(_same, context, earlier))
 
 
 def _same(one: str, other: str) -> bool:

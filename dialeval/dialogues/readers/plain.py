@@ -1,4 +1,4 @@
-"""Plain text: subtitles line by line, and lists of responses. Only their names give them away."""
+"""Plain text: subtitles line by line, and lists of responses, recognised by their file names."""
 
 from collections.abc import Iterator
 from itertools import groupby, islice
@@ -17,8 +17,8 @@ _BY_NAME = ("lines", "opensubtitles")
 
 
 def _is_nothing_else(head: Head) -> bool:
-    others = (each for name, each in formats().items() if name not in _BY_NAME)
-    return bool(head.lines) and not any(each.recognise(head) for each in others)
+    others = (format for name, format in formats().items() if name not in _BY_NAME)
+    return bool(head.lines) and not any(format.recognise(head) for format in others)
 
 
 def _recognise_subtitles(head: Head) -> bool:

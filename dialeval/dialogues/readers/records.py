@@ -31,7 +31,19 @@ def as_list(value: Any, what: str) -> list[Any]:
 
 
 def document(source: Source, kind: type, what: str) -> Any:
-    """The value of a file that is one JSON document, if it is of a kind."""
+    """The value of a file that is one JSON document, if it has the expected type.
+
+    Args:
+        source (`Source`):
+            The file.
+        kind (`type`):
+            The expected type.
+        what (`str`):
+            What is expected, for the error message.
+
+    Returns:
+        `Any`: The value.
+    """
     value = source.json()
     if not isinstance(value, kind):
         raise BadInput(f"expected {what} in the file, found {value!r:.60}.", source.path)
@@ -67,8 +79,8 @@ def _field(record: Mapping[str, Any], name: str) -> Any:
     return record[name]
 
 
-def filled(texts: Iterable[str], what: str = "turn") -> list[str]:
-    """The texts without white space around them, if there are any and each has words."""
+def non_empty(texts: Iterable[str], what: str = "turn") -> list[str]:
+    """The stripped texts, if there is at least one and none is empty."""
     stripped = [text.strip() for text in texts]
     if not stripped:
         raise BadInput(f"expected at least one {what}, found none.")
@@ -85,9 +97,9 @@ def cells_of(line: str, count: int) -> list[str]:
     return cells
 
 
-def blocks(source: Source, ends: Callable[[str], bool]) -> Iterator[list[tuple[int, str]]]:
+def blocks(source: Source, ends_block: Callable[[str], bool]) -> Iterator[list[tuple[int, str]]]:
     """Runs of numbered lines between the lines that end a block."""
-    for is_end, lines in groupby(source.lines(), key=lambda item: ends(item[1])):
+    for is_end, lines in groupby(source.lines(), key=lambda item: ends_block(item[1])):
         if not is_end:
             yield list(lines)
 
@@ -99,6 +111,17 @@ def is_blank(line: str) -> bool:
 
 def replies_by(author: str, texts: Iterable[str], id: str = "") -> Iterator[Reply]:
     """Several replies of one kind to one question; empty ones after the first are left out.
+
+    Args:
+        author (`str`):
+            Author of the first reply; the others get a number after it.
+        texts (`Iterable[str]`):
+            The replies.
+        id (`str`, *optional*):
+            Key of the question.
+
+    Returns:
+        `Iterator[Reply]`: The replies.
 
     Example:
         >>> [reply.author for reply in replies_by("human", ["yes", "", "no"], "q1")]

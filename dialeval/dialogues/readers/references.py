@@ -9,9 +9,9 @@ from dialeval.dialogues.formats import Head, reader
 from dialeval.dialogues.readers.records import (
     as_object,
     document,
-    filled,
     key_field,
     list_field,
+    non_empty,
     replies_by,
     text_field,
     texts_field,
@@ -41,7 +41,7 @@ def read_multiref(source: Source) -> Iterator[Dialogue]:
     """Multi-reference DailyDialog: JSON lines, up to five human responses to every turn.
 
     The first response is the true one. Answers of the system `hredf` are added where `hredf.txt`
-    and `test_duid_mapping.json` stand beside the file.
+    and `test_duid_mapping.json` are in the same folder.
     """
     answers = _system_answers(source.path.parent)
     for number, record in source.json_records():
@@ -66,7 +66,7 @@ def _questions(
     record: Mapping[str, Any], index: int, answers: Mapping[str, str]
 ) -> Iterator[Dialogue]:
     turns = [as_object(turn, "a turn") for turn in list_field(record, "dialogue")]
-    context = alternate(filled(text_field(turn, "text") for turn in turns))
+    context = alternate(non_empty(text_field(turn, "text") for turn in turns))
     for at, turn in enumerate(turns):
         if "responses" in turn:
             id = f"{index}_{at}"
@@ -76,7 +76,7 @@ def _questions(
 
 def _references(turn: Mapping[str, Any], id: str) -> Iterator[Reply]:
     texts = texts_field(turn, "responses")
-    filled(texts[:1], "response")
+    non_empty(texts[:1], "response")
     return replies_by("human", texts, id)
 
 
@@ -106,11 +106,11 @@ def read_dailydialogpp(source: Source) -> Iterator[Dialogue]:
     for number, record in parsed:
         with source.record(number):
             record = as_object(record, "a context with responses")
-            yield _labelled(record) if is_whole else _listed(record)
+            yield _from_labels(record) if is_whole else _from_lists(record)
 
 
-def _listed(record: Mapping[str, Any]) -> Dialogue:
-    turns = alternate(filled(texts_field(record, "context")))
+def _from_lists(record: Mapping[str, Any]) -> Dialogue:
+    turns = alternate(non_empty(texts_field(record, "context")))
     responses = {author: texts_field(record, name) for author, name in _KINDS.items()}
     return _with_responses(turns, responses, f"ddpp-{key_field(record, 'id')}")
 
@@ -123,7 +123,7 @@ def _paragraphs(source: Source) -> Iterator[tuple[int, Any]]:
     return iter(enumerate(paragraphs, 1))
 
 
-def _labelled(record: Mapping[str, Any]) -> Dialogue:
+def _from_labels(record: Mapping[str, Any]) -> Dialogue:
     turns = tuple(map(_spoken, text_field(record, "context").split("\n\n")))
     responses: dict[str, list[str]] = {author: [] for author in _KINDS}
     ids = set()
@@ -161,6 +161,6 @@ def _with_responses(
     turns: tuple[Turn, ...], responses: Mapping[str, list[str]], id: str
 ) -> Dialogue:
     replies = [
-        each for author, texts in responses.items() for each in replies_by(author, texts, id)
+        reply for author, texts in responses.items() for reply in replies_by(author, texts, id)
     ]
     return Dialogue(turns, corpus="dailydialogpp", language="en", replies=tuple(replies))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from dialeval.dialogues.formats import reader
-from dialeval.dialogues.readers.records import blocks, filled, is_blank
+from dialeval.dialogues.readers.records import blocks, is_blank, non_empty
 from dialeval.dialogues.sources import BadInput, Source
 from dialeval.dialogues.types import Dialogue
 
@@ -29,7 +29,7 @@ def read_subtle(source: Source) -> Iterator[Dialogue]:
             difference = _milliseconds(fields["Diff"])
             if difference <= _MAX_MILLISECONDS:
                 yield Dialogue.from_texts(
-                    filled([fields["I"], fields["R"]]),
+                    non_empty([fields["I"], fields["R"]]),
                     id=f"subtle-{fields['SubId']}-{fields['DialogueId']}",
                     corpus="subtle",
                     language="en",

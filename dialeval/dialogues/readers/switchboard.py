@@ -18,7 +18,7 @@ _NON_VERBAL = "x"
 def _recognise(head: Head) -> bool:
     if not head.path.is_dir():
         return _is_call(head)
-    # Two levels and twenty files tell a corpus from any other folder, however deep that one is.
+    # Two levels and twenty files are enough to recognise a corpus, even in a deep folder.
     below = chain(head.path.glob("*.txt"), head.path.glob("*/*.txt"))
     files = list(islice(below, 20))
     return bool(files) and all(_is_call(Head(path, size=4096)) for path in files)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from dialeval.dialogues.formats import Head, reader
-from dialeval.dialogues.readers.records import cells_of, filled
+from dialeval.dialogues.readers.records import cells_of, non_empty
 from dialeval.dialogues.sources import BadInput, Source
 from dialeval.dialogues.types import Dialogue, Reply, alternate
 
@@ -67,7 +67,7 @@ def read_movietriples(source: Source) -> Iterator[Dialogue]:
     """MovieTriples: three utterances a line, separated by tabs."""
     for number, line in source.filled_lines():
         with source.record(number):
-            texts = filled(cells_of(line, 3))
+            texts = non_empty(cells_of(line, 3))
             yield Dialogue.from_texts(texts, corpus="movietriples", language="en")
 
 
@@ -109,7 +109,7 @@ def read_dialogrpt(source: Source) -> Iterator[Dialogue]:
         with source.record(number):
             context, human, machine = cells_of(line, 3)
             turns = _TURN_END.split(context)
-            texts = filled(turns[:-1] if len(turns) > 1 and not turns[-1].strip() else turns)
+            texts = non_empty(turns[:-1] if len(turns) > 1 and not turns[-1].strip() else turns)
             replies = (Reply("human", human.strip()), Reply("machine", machine.strip()))
             yield Dialogue(alternate(texts), replies=replies)
 
@@ -129,4 +129,4 @@ def read_tsv(source: Source) -> Iterator[Dialogue]:
             if not context:
                 raise BadInput("expected at least 2 tab-separated cells, found 1.")
             replies = (Reply("human", response.strip()),)
-            yield Dialogue(alternate(filled(context)), replies=replies)
+            yield Dialogue(alternate(non_empty(context)), replies=replies)

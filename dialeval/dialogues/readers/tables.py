@@ -1,4 +1,4 @@
-"""dialeval's own schema and chat messages, as JSON lines, CSV, TSV, Parquet or a Hub dataset."""
+"""dialeval's schema and chat messages, as JSON lines, CSV, TSV, Parquet or a Hub dataset."""
 
 import csv
 import json
@@ -9,7 +9,7 @@ from dialeval.dialogues.formats import Head, reader
 from dialeval.dialogues.sources import BadInput, Source
 from dialeval.dialogues.types import Dialogue, Reply, Turn, alternate
 
-OWN_COLUMNS = (
+SCHEMA_COLUMNS = (
     "id", "dialogue_id", "corpus", "language", "context", "response", "author", "speaker",
     "source_dialogue_id", "following",
 )  # fmt: skip
@@ -23,7 +23,7 @@ OWN_COLUMNS = (
     whole=False,
 )
 def read_passages_jsonl(source: Source) -> Iterator[Dialogue]:
-    """dialeval's own JSON lines: a context, a response, and who wrote it."""
+    """dialeval's JSON lines: a context, a response, and its author."""
     for number, record in source.json_records():
         with source.record(number):
             yield passage_record(record, source)
@@ -81,7 +81,7 @@ def read_parquet(source: Source) -> Iterator[Dialogue]:
         file = parquet.ParquetFile(source.path)
     except Exception as error:
         message = f"expected Parquet, but {error}."
-        raise BadInput(message, source.path, remedy="Write the file again.") from None
+        raise BadInput(message, source.path, hint="Write the file again.") from None
     row = 0
     for batch in file.iter_batches(batch_size=1000):
         for record in batch.to_pylist():
@@ -101,29 +101,29 @@ def passage_record(record: Any, source: Source) -> Dialogue:
     columns = source.columns
     if not isinstance(record, Mapping):
         raise BadInput(f"expected an object with a context and a response, found {record!r:.60}.")
-    ours = {name: record.get(columns.get(name, name)) for name in OWN_COLUMNS}
+    values = {name: record.get(columns.get(name, name)) for name in SCHEMA_COLUMNS}
     for name in ("context", "response"):
-        if ours[name] is None:
+        if values[name] is None:
             _raise_missing(name, columns.get(name, name), record)
-    if not isinstance(ours["response"], str):
-        raise BadInput(f"expected a text as response, found {ours['response']!r:.60}.")
-    taken = {columns.get(name, name) for name in OWN_COLUMNS}
-    extra = {key: value for key, value in record.items() if key not in taken and value is not None}
+    if not isinstance(values["response"], str):
+        raise BadInput(f"expected a text as response, found {values['response']!r:.60}.")
+    read = {columns.get(name, name) for name in SCHEMA_COLUMNS}
+    extra = {key: value for key, value in record.items() if key not in read and value is not None}
     kept = extra.pop("extra", None)
     extra |= json.loads(kept) if isinstance(kept, str) and kept else kept or {}
     reply = Reply(
-        author=_text(ours["author"]) or "human",
-        text=ours["response"],
-        id=_text(ours["id"]),
-        speaker=_text(ours["speaker"]),
-        source_dialogue_id=_text(ours["source_dialogue_id"]) or None,
-        extra=extra | ({"following": ours["following"]} if ours["following"] else {}),
+        author=_text(values["author"]) or "human",
+        text=values["response"],
+        id=_text(values["id"]),
+        speaker=_text(values["speaker"]),
+        source_dialogue_id=_text(values["source_dialogue_id"]) or None,
+        extra=extra | ({"following": values["following"]} if values["following"] else {}),
     )
     return Dialogue(
-        turns=_context(ours["context"], source.turn_separator),
-        id=_text(ours["dialogue_id"]) or reply.id,
-        corpus=_text(ours["corpus"]),
-        language=_text(ours["language"]) or None,
+        turns=_context(values["context"], source.turn_separator),
+        id=_text(values["dialogue_id"]) or reply.id,
+        corpus=_text(values["corpus"]),
+        language=_text(values["language"]) or None,
         replies=(reply,),
     )
 
@@ -219,8 +219,8 @@ def _has_header(head: Head, delimiter: str) -> bool:
 def _raise_missing(name: str, column: str, record: Mapping[str, Any]) -> None:
     raise BadInput(
         f"no {column!r} here, only {', '.join(map(repr, record)) or 'nothing'}.",
-        remedy=f"Every record needs a context and a response; name the column with "
-        f"--column {name}=NAME, or leave such records out with --skip-bad.",
+        hint=f"Every record needs a context and a response; name the column with "
+        f"--column {name}=NAME, or skip such records with --skip-bad.",
     )
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from dialeval.dialogues.formats import Head, reader
-from dialeval.dialogues.readers.records import filled, stem
+from dialeval.dialogues.readers.records import non_empty, stem
 from dialeval.dialogues.sources import BadInput, Source
 from dialeval.dialogues.types import Dialogue, Turn, merge_by_speaker
 
@@ -26,7 +26,7 @@ def read_transcript(source: Source) -> Iterator[Dialogue]:
     for number, key, lines in _chats(source):
         with source.record(number):
             turns = merge_by_speaker(_turns(lines))
-            filled(turn.text for turn in turns)
+            non_empty(turn.text for turn in turns)
             yield Dialogue(turns, f"{stem(source.path)}-{key}")
 
 

@@ -7,9 +7,9 @@ from typing import Any
 from dialeval.dialogues.formats import Head, reader
 from dialeval.dialogues.readers.records import (
     as_object,
-    filled,
     key_field,
     list_field,
+    non_empty,
     replies_by,
     text_field,
 )
@@ -43,7 +43,7 @@ def _turns(text: str) -> list[str]:
     text = text.strip()
     if not text.endswith((_END_OF_TURN, _END_OF_UTTERANCE)):
         raise BadInput(f"expected {_END_OF_UTTERANCE} or {_END_OF_TURN} at the end of the text.")
-    return filled(map(_utterances, text.removesuffix(_END_OF_TURN).split(_END_OF_TURN)))
+    return non_empty(map(_utterances, text.removesuffix(_END_OF_TURN).split(_END_OF_TURN)))
 
 
 def _utterances(turn: str) -> str:
@@ -77,7 +77,7 @@ def read_ubuntu_csv(source: Source) -> Iterator[Dialogue]:
             if len(cells) != len(names):
                 raise BadInput(f"expected {len(names)} cells, found {len(cells)}.")
             row = dict(zip(names, cells, strict=True))
-            yield _labelled(row) if "Label" in row else _choices(row)
+            yield _from_label(row) if "Label" in row else _choices(row)
 
 
 def _rows(source: Source) -> Iterator[tuple[int, list[str]]]:
@@ -95,20 +95,20 @@ def _rows(source: Source) -> Iterator[tuple[int, list[str]]]:
                 yield table.line_num, cells
 
 
-def _labelled(row: Mapping[str, str]) -> Dialogue:
+def _from_label(row: Mapping[str, str]) -> Dialogue:
     author = _LABELS.get(row["Label"].strip().removesuffix(".0"))
     if author is None:
         raise BadInput(f"expected 1 or 0 as Label, found {row['Label']!r:.60}.")
-    return _answered(row, (Reply(author, _utterances(row["Utterance"])),))
+    return _with_replies(row, (Reply(author, _utterances(row["Utterance"])),))
 
 
 def _choices(row: Mapping[str, str]) -> Dialogue:
     truth = Reply("human", _utterances(row["Ground Truth Utterance"]))
     others = [_utterances(cell) for name, cell in row.items() if name.startswith("Distractor_")]
-    return _answered(row, (truth, *replies_by("random", others)))
+    return _with_replies(row, (truth, *replies_by("random", others)))
 
 
-def _answered(row: Mapping[str, str], replies: tuple[Reply, ...]) -> Dialogue:
+def _with_replies(row: Mapping[str, str], replies: tuple[Reply, ...]) -> Dialogue:
     turns = alternate(_turns(row["Context"]))
     return Dialogue(turns, corpus="ubuntu", language="en", replies=replies)
 
@@ -130,7 +130,7 @@ def read_ubuntu_json(source: Source) -> Iterator[Dialogue]:
             record = as_object(record, "a dialogue")
             lines = [line.strip() for line in text_field(record, "text").split("\n")]
             yield Dialogue(
-                turns=tuple(Turn("?", line) for line in filled(filter(None, lines))),
+                turns=tuple(Turn("?", line) for line in non_empty(filter(None, lines))),
                 id=key_field(record, "dialogue_id"),
                 corpus="ubuntu",
                 language="en",
@@ -157,15 +157,15 @@ def read_threads(source: Source) -> Iterator[Dialogue]:
 
 
 def _thread(record: Mapping[str, Any]) -> Dialogue:
-    known = ("dialogue_id", "turns", "corpus", "language")
+    fields = ("dialogue_id", "turns", "corpus", "language")
     turns = [_turn(as_object(turn, "a turn")) for turn in list_field(record, "turns")]
-    filled(turn.text for turn in turns)
+    non_empty(turn.text for turn in turns)
     return Dialogue(
         turns=tuple(turns),
         id=key_field(record, "dialogue_id") if "dialogue_id" in record else "",
         corpus=text_field(record, "corpus") if "corpus" in record else "",
         language=text_field(record, "language") if "language" in record else None,
-        extra={key: value for key, value in record.items() if key not in known},
+        extra={key: value for key, value in record.items() if key not in fields},
     )
 
 
