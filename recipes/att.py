@@ -1,7 +1,7 @@
 """Harden a discriminator in an attack-defence game, beside the baselines (Gao et al., 2021).
 
 accelerate launch recipes/att.py
-accelerate launch recipes/att.py --config recipes/configs/att_paper.yaml
+accelerate launch recipes/att.py --config recipes/configs/att_gao2021.yaml
 accelerate launch recipes/att.py --external smollm2 bot=my-bot@http://localhost:8000/v1
 accelerate launch recipes/att.py --seed 1 --output_dir runs/att_1
 python recipes/att.py --summarise runs/att runs/att_1 runs/att_2

@@ -1,17 +1,17 @@
 """Train a discriminator: who wrote this response, a human or the other side?
 
 accelerate launch recipes/discriminator.py --config recipes/configs/discriminator_default.yaml
-accelerate launch recipes/discriminator.py --config recipes/configs/discriminator_li.yaml --seed 1
+accelerate launch recipes/discriminator.py --config recipes/configs/discriminator_li2017.yaml --seed 1
 """
 
 from accelerate import PartialState
 from rich.console import Console
 
 from dialeval.config import parse_config, plain_errors
-from dialeval.protocols.discriminator import DiscriminatorRun, train_discriminator
 from dialeval.reports.training import TrainingProgress, results_table
 from dialeval.training import DiscriminatorConfig
 from dialeval.training.cores import use_cores
+from dialeval.training.discriminator import DiscriminatorRun, train_discriminator
 
 
 def main(run: DiscriminatorRun, config: DiscriminatorConfig) -> None:

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from rich.console import Console
 
 from dialeval.config import parse_config, plain_errors
-from dialeval.protocols.discriminator import DiscriminatorRun
-from dialeval.protocols.evaluators import NETWORK_SETTINGS, compare_evaluators
+from dialeval.protocols.evaluator_comparison import NETWORK_SETTINGS, compare_evaluators
 from dialeval.reports.training import TrainingProgress, evaluators_table
 from dialeval.training import DiscriminatorConfig
 from dialeval.training.cores import use_cores
+from dialeval.training.discriminator import DiscriminatorRun
 
 
 @dataclass

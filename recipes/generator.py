@@ -1,7 +1,7 @@
 """Train a generator by maximum likelihood: forward, backward, unconditional, or a paraphraser.
 
 accelerate launch recipes/generator.py --config recipes/configs/generator_default.yaml
-accelerate launch recipes/generator.py --config recipes/configs/generator_li.yaml --seed 1
+accelerate launch recipes/generator.py --config recipes/configs/generator_li2017.yaml --seed 1
 accelerate launch recipes/generator.py --config recipes/configs/generator_paraphraser.yaml --data F
 """
 
@@ -9,10 +9,10 @@ from accelerate import PartialState
 from rich.console import Console
 
 from dialeval.config import parse_config, plain_errors
-from dialeval.protocols.generator import GeneratorRun, train_generator
 from dialeval.reports.training import TrainingProgress, generator_table
 from dialeval.training import GeneratorConfig
 from dialeval.training.cores import use_cores
+from dialeval.training.generator import GeneratorRun, train_generator
 
 
 def main(run: GeneratorRun, config: GeneratorConfig) -> None:

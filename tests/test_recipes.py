@@ -60,8 +60,8 @@ def test_the_command_and_the_default_config_agree():
 
     from dialeval.commands.train import DEFAULTS
     from dialeval.config import parse_config
-    from dialeval.protocols.discriminator import DiscriminatorRun
     from dialeval.training import DiscriminatorConfig
+    from dialeval.training.discriminator import DiscriminatorRun
 
     path = ROOT / "recipes" / "configs" / "discriminator_default.yaml"
     argv = [word for name, value in DEFAULTS.items() for word in (f"--{name}", str(value))]
@@ -78,10 +78,10 @@ CONFIGS = sorted((ROOT / "recipes" / "configs").glob("*.yaml"))
 def test_every_config_is_understood(path):
     from dialeval.config import parse_config
     from dialeval.protocols.att import AttRun
-    from dialeval.protocols.discriminator import DiscriminatorRun
-    from dialeval.protocols.generator import GeneratorRun
     from dialeval.training import DiscriminatorConfig, GeneratorConfig
+    from dialeval.training.discriminator import DiscriminatorRun
     from dialeval.training.game_settings import GameConfig
+    from dialeval.training.generator import GeneratorRun
 
     schemas = {
         "att": (AttRun, GameConfig),
@@ -120,8 +120,8 @@ def test_the_generator_recipe_learns_the_same_on_two_processes(
 def test_the_generator_command_and_its_default_config_agree():
     from dialeval.commands.train_generator import DEFAULTS
     from dialeval.config import parse_config
-    from dialeval.protocols.generator import GeneratorRun
     from dialeval.training import GeneratorConfig
+    from dialeval.training.generator import GeneratorRun
 
     path = ROOT / "recipes" / "configs" / "generator_default.yaml"
     argv = [word for name, value in DEFAULTS.items() for word in (f"--{name}", str(value))]

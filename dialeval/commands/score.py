@@ -36,8 +36,8 @@ def score(
     from accelerate import Accelerator
 
     from dialeval.dialogues import write_passages
-    from dialeval.protocols.scoring import score_passages
     from dialeval.scorers import load_scorer
+    from dialeval.scorers.scoring import score_passages
 
     options = o.read_options(
         format, skip_bad, author, column, turn_separator, allow_empty=True, keep_duplicates=True

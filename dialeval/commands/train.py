@@ -32,9 +32,9 @@ def train(
     random ones on the embedded corpus, in under five minutes on two cores.
     """
     from dialeval.config import parse_config
-    from dialeval.protocols.discriminator import DiscriminatorRun, train_discriminator
     from dialeval.reports.training import TrainingProgress, results_table
     from dialeval.training import DiscriminatorConfig
+    from dialeval.training.discriminator import DiscriminatorRun, train_discriminator
 
     defaults = [word for name, value in DEFAULTS.items() for word in (f"--{name}", str(value))]
     argv = ["--config", config] if config else defaults

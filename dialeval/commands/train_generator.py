@@ -36,10 +36,10 @@ def train_generator(
     minutes on two cores.
     """
     from dialeval.config import parse_config
-    from dialeval.protocols.generator import GeneratorRun
-    from dialeval.protocols.generator import train_generator as train
     from dialeval.reports.training import TrainingProgress, generator_table
     from dialeval.training import GeneratorConfig
+    from dialeval.training.generator import GeneratorRun
+    from dialeval.training.generator import train_generator as train
 
     defaults = [word for name, value in DEFAULTS.items() for word in (f"--{name}", str(value))]
     argv = ["--config", config] if config else defaults

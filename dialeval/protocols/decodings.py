@@ -23,13 +23,13 @@ from dialeval.dialogues import (
 )
 from dialeval.dialogues.tokens import tokens
 from dialeval.metrics.distinct import distinct
-from dialeval.protocols.discriminator import DiscriminatorRun, train_discriminator
-from dialeval.protocols.evaluators import NETWORK_SETTINGS, with_settings
+from dialeval.protocols.evaluator_comparison import NETWORK_SETTINGS, with_settings
 from dialeval.responders.decoding import DECODINGS
 from dialeval.responders.generators import Generator, load_generator
 from dialeval.responders.journal import generate
 from dialeval.responders.language import GeneratorResponder
 from dialeval.training import DiscriminatorConfig
+from dialeval.training.discriminator import DiscriminatorRun, train_discriminator
 
 SPREAD = ("distinct_1", "distinct_2", "tokens", "most_frequent")
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dialeval.dialogues import BadInput, Passage, Passages, Turn, count_tokens, iterate, to_passages
-from dialeval.dialogues.pairing import derangement
+from dialeval.dialogues.matching import derangement
 from dialeval.dialogues.splits import row_hashes
 from dialeval.dialogues.storage import as_table, batches, iterate_passages
 from dialeval.dialogues.types import text_hash

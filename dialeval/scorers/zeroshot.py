@@ -177,7 +177,7 @@ class ZeroShotScorer:
         found = []
         bar = tqdm(total=len(passages), desc=self.name, unit=" passages", disable=not self.progress)
         asked = iterate_passages(passages)
-        asked = (passage.turned() for passage in asked) if self.turned else asked
+        asked = (passage.reversed() for passage in asked) if self.turned else asked
         for window in chunks(asked, _WINDOW):
             rows = self._encode(window)
             self._say(rows, window)

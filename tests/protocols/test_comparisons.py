@@ -9,11 +9,11 @@ from transformers import GPT2Config, GPT2LMHeadModel
 from dialeval.dialogues import BadInput, Passage, Turn, to_passages, write_passages
 from dialeval.models.tokenizers import word_tokenizer
 from dialeval.protocols.decodings import DecodingsRun, compare_decodings, spread
-from dialeval.protocols.discriminator import DiscriminatorRun
-from dialeval.protocols.evaluators import compare_evaluators
+from dialeval.protocols.evaluator_comparison import compare_evaluators
 from dialeval.reports.generation import decodings_table
 from dialeval.reports.training import evaluators_table
 from dialeval.training import DiscriminatorConfig
+from dialeval.training.discriminator import DiscriminatorRun
 
 WORDS = ("tea", "rain", "chess", "trains", "cats", "bread", "snow")
 
@@ -53,7 +53,7 @@ def test_evaluators_learn_from_the_same_pairs_and_are_not_trained_twice(tmp_path
     assert json.loads((tmp_path / "run" / "evaluators.json").read_text()) == rows
     assert evaluators_table(rows).row_count == 2
 
-    monkeypatch.setattr("dialeval.protocols.evaluators.train_discriminator", None)
+    monkeypatch.setattr("dialeval.protocols.evaluator_comparison.train_discriminator", None)
     assert compare_evaluators(run, DiscriminatorConfig(), ["length", "svm-unigram"]) == rows
 
 

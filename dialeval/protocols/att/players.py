@@ -1,4 +1,4 @@
-"""The players before the game: data, the generator, HvM trained to begin with, and frozen HvR."""
+"""The players before the games: data, the generator, pretrained HvM, and frozen HvR."""
 
 import json
 from collections.abc import Callable
@@ -26,13 +26,13 @@ from dialeval.dialogues import (
 from dialeval.dialogues.encoding import input_format
 from dialeval.dialogues.splits import row_hashes
 from dialeval.dialogues.types import text_hash
+from dialeval.metrics.game_results import Component
 from dialeval.metrics.intervals import wilson
 from dialeval.models import load_dialogrpt
 from dialeval.models.adapters import add_lora
 from dialeval.models.embedding import PrefilledEmbedder
 from dialeval.models.sharing import discriminator_on
 from dialeval.protocols.att.settings import AttRun
-from dialeval.protocols.generator import GeneratorRun, train_generator, with_lora
 from dialeval.responders.base import respond
 from dialeval.responders.decoding import decoding
 from dialeval.responders.generators import SETTINGS, Generator, load_generator
@@ -48,6 +48,7 @@ from dialeval.training import (
 from dialeval.training.checkpoints import last_complete, save_weights
 from dialeval.training.game import set_trainable, trainable
 from dialeval.training.game_settings import GameConfig
+from dialeval.training.generator import GeneratorRun, train_generator, with_lora
 
 OnProgress = Callable[[dict[str, Any]], Any]
 _RANKER = "dialogrpt:"
@@ -57,14 +58,14 @@ _PARTS = {"generator": 0.45, "train": 0.35, "validation": 0.1, "test": 0.1}
 def make_parts(run: AttRun, config: GameConfig) -> dict[str, Passages]:
     """Human passages for the generator, the game, its validation and the final test.
 
-    No dialogue is in two parts; the game's is cut to what it may draw from, and validation and
-    test to one passage a dialogue, so that each counts for itself.
+    No dialogue is in two parts. Each part is cut to its size in the settings, and validation and
+    test to one passage per dialogue, so that their passages are independent.
     """
     filters = Filters(
         min_response=run.min_response, max_response=run.max_response, max_context=run.max_context
     )
-    found, _ = read(run.data, ReadOptions(cut=Cut(run.context_turns), filters=filters))
-    parts = split(by_author(found, "human"), _PARTS, text_hash(["att"]) % 2**31)
+    passages, _ = read(run.data, ReadOptions(cut=Cut(run.context_turns), filters=filters))
+    parts = split(by_author(passages, "human"), _PARTS, text_hash(["att"]) % 2**31)
     limits = {
         "generator": run.generator_passages,
         "train": run.game_contexts,
@@ -73,28 +74,46 @@ def make_parts(run: AttRun, config: GameConfig) -> dict[str, Passages]:
     }
     for name, limit in limits.items():
         rows = np.random.default_rng(0).permutation(len(parts[name]))
-        if name in ("validation", "test"):  # any passage of a dialogue, not always its greeting
+        if name in ("validation", "test"):  # a random passage per dialogue, not always its first
             dialogues = row_hashes(parts[name], ["dialogue_id"])[rows]
             rows = rows[np.sort(np.unique(dialogues, return_index=True)[1])]
         parts[name] = parts[name].select(np.sort(rows[:limit] if limit > 0 else rows))
         if not len(parts[name]):
-            hint = "Give more dialogues, or loosen the limits of their length."
+            hint = "Give more dialogues, or relax the limits on their length."
             raise BadInput(f"no dialogue is left for {name}.", run.data[0], hint=hint)
     return parts
 
 
 def make_generator(
     run: AttRun, config: GameConfig, passages: Passages, folder: Path, on_progress: OnProgress
-) -> tuple[Generator, dict[str, Any]]:
-    """The generator as every attack begins: the one named, or a small one trained here."""
+) -> tuple[Generator, Component]:
+    """The generator that every attack starts from: the one in the settings, or a trained one.
+
+    Args:
+        run (`AttRun`):
+            Settings of the study.
+        config (`GameConfig`):
+            Settings of the game.
+        passages (`Passages`):
+            Human passages to train it on.
+        folder (`Path`):
+            Where a trained one is saved; it is loaded if it is there.
+        on_progress (`Callable`):
+            Called with the numbers of each step.
+
+    Returns:
+        `tuple[Generator, Component]`: The generator and its quality.
+    """
     if run.generator:
-        found = load_generator(run.generator, device="cpu", dtype=torch.float32)
-        return found, {"from": str(run.generator)}
+        generator = load_generator(run.generator, device="cpu", dtype=torch.float32)
+        return generator, Component(source=str(run.generator))
     if not (folder / SETTINGS).is_file():
         _train_generator(run, config, passages, folder, on_progress)
-    told = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-    numbers = {"perplexity": told["test"]["perplexity"], "parameters": told["parameters"]}
-    return load_generator(folder, device="cpu"), numbers
+    results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    component = Component(
+        perplexity=results["test"]["perplexity"], parameters=results["parameters"]
+    )
+    return load_generator(folder, device="cpu"), component
 
 
 def _train_generator(
@@ -123,39 +142,57 @@ def _train_generator(
 
 
 def build_players(generator: Generator, tune: str = "full") -> tuple[Generator, Any]:
-    """The generator ready to learn, and an untrained discriminator that begins as it did.
+    """The generator ready for training, and a discriminator with the same initial backbone.
 
-    With `lora` both hold the same frozen backbone and learn adapters of their own, so that a new
-    attacker is an adapter at its beginning, and memory holds one backbone.
+    With `lora` both share one frozen backbone and have separate adapters, so that a new attacker
+    is a new adapter, and only one backbone is in memory.
     """
     if tune == "full":
         return generator, discriminator_on(generator.model)
-    found = add_lora(discriminator_on(generator.model, shared=True))
+    discriminator = add_lora(discriminator_on(generator.model, shared=True))
     generator.model = with_lora(generator.model)
-    return generator, found
+    return generator, discriminator
 
 
 def make_hvr(
     run: AttRun, config: GameConfig, parts: dict[str, Passages], generator: Generator,
     folder: Path, on_progress: OnProgress,
-) -> tuple[Any, dict[str, Any]]:  # fmt: skip
-    """The frozen judge of relevance: the one named, or one trained on human against random."""
+) -> tuple[Any, Component]:  # fmt: skip
+    """The frozen discriminator HvR: the one in the settings, or one trained on human vs. random.
+
+    Args:
+        run (`AttRun`):
+            Settings of the study.
+        config (`GameConfig`):
+            Settings of the game.
+        parts (`dict[str, Passages]`):
+            Result of `make_parts`.
+        generator (`Generator`):
+            Provides the backbone of a transformer.
+        folder (`Path`):
+            Where a trained one is saved; it is loaded if it is there.
+        on_progress (`Callable`):
+            Called as training begins.
+
+    Returns:
+        `tuple[Scorer, Component]`: HvR and its accuracy on validation pairs.
+    """
     pairing = Pairing("human_random", seed=config.seed)
     if not run.hvr and not (folder / "scorer.json").is_file():
-        on_progress({"stage": "Training HvR, human against random"})
-        pairs = pairing(_some(parts["generator"], run.hvr_pairs, config.seed))
-        scorer = _trained_hvr(run, config, pairs, pairing(parts["validation"]), generator)
+        on_progress({"stage": "Training HvR, human vs. random"})
+        pairs = pairing(_subsample(parts["generator"], run.hvr_pairs, config.seed))
+        scorer = _train_hvr(run, config, pairs, pairing(parts["validation"]), generator)
         if Accelerator().is_main_process:
             save_scorer(scorer, folder)
     Accelerator().wait_for_everyone()
-    scorer = _named_judge(run.hvr or str(folder), "dialogrpt")
+    scorer = _load_discriminator(run.hvr or str(folder), "dialogrpt")
     if hasattr(scorer, "embed"):
         scorer.embed = PrefilledEmbedder(_context_texts(parts))
     return scorer, _accuracy(scorer, pairing(parts["validation"]))
 
 
-def _named_judge(name: str, format: str) -> Any:
-    """A saved judge, or with `dialogrpt:` before its name a ranker in that layout."""
+def _load_discriminator(name: str, format: str) -> Any:
+    """A saved scorer, or with the prefix `dialogrpt:` a ranker with the weights of DialogRPT."""
     if not name.startswith(_RANKER):
         return load_scorer(name)
     from transformers import AutoTokenizer
@@ -165,7 +202,7 @@ def _named_judge(name: str, format: str) -> Any:
     return NeuralScorer(load_dialogrpt(name), tokenizer, input_format(format), Path(name).name)
 
 
-def _trained_hvr(
+def _train_hvr(
     run: AttRun, config: GameConfig, pairs: Passages, validation: Passages, generator: Generator
 ) -> Any:
     if run.hvr_kind == "embedding":
@@ -182,13 +219,33 @@ def _trained_hvr(
 def make_hvm(
     run: AttRun, config: GameConfig, parts: dict[str, Passages], generator: Generator, model: Any,
     folder: Path, on_progress: OnProgress,
-) -> tuple[NeuralScorer, dict[str, Any]]:  # fmt: skip
-    """HvM trained by supervision to tell the generator's samples, or the one that was named.
+) -> tuple[NeuralScorer, Component]:  # fmt: skip
+    """HvM trained to distinguish human replies from the generator's, or the one in the settings.
 
-    It is refused at chance: a game against a judge that sees nothing would teach nothing.
+    Args:
+        run (`AttRun`):
+            Settings of the study.
+        config (`GameConfig`):
+            Settings of the game.
+        parts (`dict[str, Passages]`):
+            Result of `make_parts`.
+        generator (`Generator`):
+            The generator before any attack.
+        model (`PreTrainedModel`):
+            Untrained discriminator, from `build_players`.
+        folder (`Path`):
+            Where its weights are saved; they are loaded if they are there.
+        on_progress (`Callable`):
+            Called with the numbers of each step.
+
+    Returns:
+        `tuple[NeuralScorer, Component]`: HvM and its accuracy on validation pairs.
+
+    Raises:
+        BadInput: It is at chance, so that an attacker could learn nothing from it.
     """
     if run.hvm:
-        scorer = _named_judge(run.hvm, "att")
+        scorer = _load_discriminator(run.hvm, "att")
         scorer.model = add_lora(scorer.model) if run.tune == "lora" else scorer.model
     else:
         scorer = NeuralScorer(model, generator.tokenizer, input_format("att"), "HvM", device="cpu")
@@ -199,23 +256,26 @@ def make_hvm(
     pairs = {name: Pairing("human_machine")(*both) for name, both in answers.items()}
     weights = folder / "hvm.safetensors"
     if not run.hvm and not weights.is_file():
-        on_progress({"stage": "Training HvM, human against generator"})
+        on_progress({"stage": "Training HvM, human vs. generator"})
         _train_hvm(scorer, pairs, _sl_config(run, config), folder, on_progress)
     if not run.hvm:
         set_trainable(scorer.model, weights)
     scorer.model.eval()
-    numbers = _accuracy(scorer, pairs["validation"])
-    _refuse_chance(numbers, run)
-    return scorer, numbers
+    component = _accuracy(scorer, pairs["validation"])
+    _refuse_chance(component, run)
+    return scorer, component
 
 
 def _train_hvm(
     scorer: NeuralScorer, pairs: dict[str, Passages], settings: DiscriminatorConfig, folder: Path,
     on_progress: OnProgress,
 ) -> None:  # fmt: skip
-    place = folder / "checkpoint"
     trainer = DiscriminatorTrainer(
-        scorer.model, scorer.tokenizer, scorer.input_format, settings, checkpoint=place
+        scorer.model,
+        scorer.tokenizer,
+        scorer.input_format,
+        settings,
+        checkpoint=folder / "checkpoint",
     )
     for numbers in trainer.train(pairs["train"], pairs["validation"]):
         on_progress({"stage": "HvM", **numbers})
@@ -234,8 +294,8 @@ def _sl_config(run: AttRun, config: GameConfig) -> DiscriminatorConfig:
 def _answers(
     run: AttRun, generator: Generator, human: Passages, limit: int, config: GameConfig, path: Path
 ) -> tuple[Passages, Passages]:
-    """Some human passages, and the generator's samples for their contexts, kept in a file."""
-    human = _some(human, limit, config.seed)
+    """Human passages, and the generator's replies to their contexts, which are cached."""
+    human = _subsample(human, limit, config.seed)
     accelerator = Accelerator()
     if accelerator.is_main_process and not path.is_file():
         responder = GeneratorResponder(
@@ -246,7 +306,7 @@ def _answers(
     return human, read(path)[0]
 
 
-def _some(passages: Passages, limit: int, seed: int) -> Passages:
+def _subsample(passages: Passages, limit: int, seed: int) -> Passages:
     if not 0 < limit < len(passages):
         return passages
     rows = np.random.default_rng([seed, 17]).choice(len(passages), limit, replace=False)
@@ -254,7 +314,7 @@ def _some(passages: Passages, limit: int, seed: int) -> Passages:
 
 
 def _context_texts(parts: dict[str, Passages]) -> list[str]:
-    """Every text of a context that the embedding judge asks for."""
+    """Every context text that the embedding scorer encodes."""
     return [
         text
         for name in ("train", "validation", "test")
@@ -263,22 +323,22 @@ def _context_texts(parts: dict[str, Passages]) -> list[str]:
     ]
 
 
-def _accuracy(scorer: Any, pairs: Passages) -> dict[str, Any]:
+def _accuracy(scorer: Any, pairs: Passages) -> Component:
     """Share of pairs in which the human response scores higher, with its interval."""
     scores = scorer.margins(pairs) if hasattr(scorer, "margins") else scorer(pairs)
     labels, numbers = np.asarray(pairs["label"]), np.asarray(pairs["pair"])
     order = np.argsort(numbers, kind="stable")
     human, other = (scores[order[labels[order] == label]] for label in (1, 0))
-    right = (human > other) + 0.5 * (human == other)
-    low, high = wilson(right.sum(), len(right))
-    return {"pairwise_accuracy": float(right.mean()), "low": low, "high": high, "n": len(right)}
+    correct = (human > other) + 0.5 * (human == other)
+    low, high = wilson(correct.sum(), len(correct))
+    return Component(float(correct.mean()), low, high, len(correct))
 
 
-def _refuse_chance(numbers: dict[str, Any], run: AttRun) -> None:
-    if numbers["low"] <= 0.5:
+def _refuse_chance(hvm: Component, run: AttRun) -> None:
+    if hvm.low <= 0.5:
         raise BadInput(
-            f"HvM is at chance before the game: {numbers['pairwise_accuracy']:.3f} "
-            f"[{numbers['low']:.3f}, {numbers['high']:.3f}] of {numbers['n']} validation pairs.",
-            run.hvm,
-            hint="Train it on more pairs (--sl_pairs, --sl_epochs), or name a better --hvm.",
+            f"HvM is at chance before the game: {hvm.pairwise_accuracy:.3f} "
+            f"[{hvm.low:.3f}, {hvm.high:.3f}] of {hvm.n} validation pairs.",
+            run.hvm or "",
+            hint="Train it on more pairs (--sl_pairs, --sl_epochs), or give a better --hvm.",
         )

@@ -11,15 +11,15 @@ from accelerate.utils import set_seed
 from dialeval.dialogues import Passages, split
 from dialeval.metrics.results import REFERENCES
 from dialeval.models.embedding import CachedEmbedder
-from dialeval.protocols.discriminator import DiscriminatorRun, build
 from dialeval.protocols.evaluation.frozen import evaluator_name, frozen_names
-from dialeval.protocols.evaluators import NETWORK_SETTINGS, with_settings
+from dialeval.protocols.evaluator_comparison import NETWORK_SETTINGS, with_settings
 from dialeval.scorers.baselines import CoinScorer, LengthScorer
 from dialeval.scorers.calibration import calibrate
 from dialeval.scorers.embedding import EmbeddingScorer
 from dialeval.scorers.linear import SvmScorer
 from dialeval.scorers.words import WordCache
 from dialeval.training import DiscriminatorConfig, DiscriminatorTrainer
+from dialeval.training.discriminator import DiscriminatorRun, build
 
 DEFAULT = ("svm-unigram", "embedding")
 NETWORKS = ("hierarchical", "concat", "attention", "rnn", "minilm")

@@ -14,13 +14,13 @@ from safetensors.torch import load_file
 from dialeval.config import parse_config
 from dialeval.dialogues import BadInput, iterate
 from dialeval.dialogues.tokens import count_tokens
-from dialeval.protocols import generator as protocol
-from dialeval.protocols.generator import GeneratorRun, build, make_parts, train_generator
 from dialeval.responders import respond
 from dialeval.responders.decoding import DECODINGS
 from dialeval.responders.generators import load_generator
 from dialeval.responders.language import GeneratorResponder
 from dialeval.training import GeneratorConfig
+from dialeval.training import generator as protocol
+from dialeval.training.generator import GeneratorRun, build, make_parts, train_generator
 
 CONFIGS = Path(__file__).resolve().parents[2] / "recipes" / "configs"
 CONFIG = GeneratorConfig(epochs=2, batch_size=32, learning_rate=0.01, checkpoint_every=3)

@@ -260,7 +260,7 @@ def signature(run: GeneratorRun, config: GeneratorConfig, passages: int) -> str:
 
 
 def _turned(passages: Passages) -> Any:
-    return (each.turned() for each in iterate(passages) if each.context)
+    return (each.reversed() for each in iterate(passages) if each.context)
 
 
 def _subsample(passages: Passages, limit: int, seed: int) -> Passages:

@@ -12,11 +12,11 @@ from transformers import GPT2Config, GPT2LMHeadModel
 
 from dialeval.dialogues import BadInput, Passage, Turn, read, to_passages, write_passages
 from dialeval.models.tokenizers import word_tokenizer
-from dialeval.protocols.discriminator import DiscriminatorRun, make_pairs, train_discriminator
 from dialeval.scorers import load_scorer, save_scorer
 from dialeval.scorers.joint import JointScorer
 from dialeval.scorers.representation import NeuralRepresentation
 from dialeval.training import DiscriminatorConfig
+from dialeval.training.discriminator import DiscriminatorRun, make_pairs, train_discriminator
 
 TOPICS = ("tea", "rain", "chess", "trains", "cats", "bread")
 CONFIG = DiscriminatorConfig(epochs=3, learning_rate=0.02, batch_size=16)

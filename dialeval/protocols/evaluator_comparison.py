@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from dialeval.dialogues import BadInput, atomic_write
-from dialeval.protocols.discriminator import DiscriminatorRun, train_discriminator
 from dialeval.training import DiscriminatorConfig
+from dialeval.training.discriminator import DiscriminatorRun, train_discriminator
 
 _RECURRENT = {"optimizer": "adam", "learning_rate": 1e-3, "batch_size": 32, "epochs": 6}
 _PRETRAINED = {

@@ -19,7 +19,7 @@ def score_passages(scorer: Any, passages: Passages) -> Passages:
         warn_if_constant(scores, scorer.name)
     columns = {
         "score": (scores.tolist(), "float64"),
-        "taken_for_human": (is_human(scorer, scores).tolist(), "bool"),
+        "predicted_human": (is_human(scorer, scores).tolist(), "bool"),
     }
     if hasattr(scorer, "input_format"):
         used, cut = _tokens(scorer, passages)
