@@ -101,7 +101,7 @@ def _material(
     passages, _ = human_passages(human, options, limit, seed)
     wanted = [text for text in wanted if text != NOBODY]
     systems, training = all_answers(wanted, passages, options, folder, seed, *how)
-    return align(passages, systems, training=training, alone=True)
+    return align(passages, systems, training=training, allow_none=True)
 
 
 def _show(told: dict[str, Any], output_dir: Path, format: str) -> None:

@@ -76,7 +76,7 @@ def test_the_error_of_an_evaluator_alone(run, write):
 def test_without_a_system_the_error_is_refused_and_the_rest_is_shown(run, write):
     write("human.jsonl", talk())
     code, _, err = run("ere", "--human", "human.jsonl", "--system", "none", *QUICK, "-o", "x")
-    assert code == 0 and "No ERE: machine_machine needs a system. Name one: --system" in err
+    assert code == 0 and "ERE skipped: machine_machine needs a system. Name one: --system" in err
     [found] = [row for row in written()["results"] if row["evaluator"] == "svm-unigram"]
     assert found["value"] is None and found["details"]["missing"] == ["machine_machine"]
     assert set(found["details"]["scenarios"]) == {"human_human", "human_random", "human_next"}
@@ -87,7 +87,7 @@ def test_without_a_system_the_error_is_refused_and_the_rest_is_shown(run, write)
 def test_a_scenario_without_data_is_named(run, write):
     write("human.jsonl", [{**row, "following": None} for row in talk()])
     code, _, err = run("ere", "--human", "human.jsonl", *QUICK, "-o", "x")
-    assert code == 0 and "No ERE: the data have too little for human_next." in err
+    assert code == 0 and "ERE skipped: no next turns in the data (human_next)." in err
     assert {row["value"] for row in written()["results"]} == {None}
 
 
@@ -189,7 +189,7 @@ def test_a_missing_scenario_refuses_the_error_and_names_it(run, write):
     ("arguments", "words"),
     [
         (("--scores", "nowhere.jsonl"), "nowhere.jsonl: there is no such file"),
-        (("--scores", "scores.xml"), "cannot tell how to read the ending '.xml'"),
+        (("--scores", "scores.xml"), "could not read it: unknown ending '.xml'"),
         (("--scores", "scores.jsonl", "--human", "h.jsonl"), "--scores brings everything along"),
         (("--scores", "scores.jsonl", "-o", "scores.jsonl"), "expected a folder for the results"),
         (("--format", "pdf"), "Unknown format 'pdf'"),

@@ -1,4 +1,4 @@
-"""Adversarial evaluation: who learns from what, what is written, and what bad input is told."""
+"""Adversarial evaluation: training data, what is written, and errors on bad input."""
 
 import json
 import random
@@ -12,6 +12,8 @@ import pytest
 
 from dialeval.dialogues import BadInput, Passage, Turn, count_tokens, iterate, to_passages
 from dialeval.metrics import ere
+from dialeval.metrics.evaluation_results import EvaluationResults
+from dialeval.metrics.results import Result
 from dialeval.protocols.evaluation import EvaluationRun, align, evaluate
 from dialeval.protocols.evaluation.crossfit import crossfit, fold_numbers, scenario_folds
 from dialeval.protocols.evaluation.evaluators import EVALUATORS, FitContext
@@ -30,29 +32,29 @@ def reply(rng, topic: str) -> str:
 
 def people(dialogues: int = 40, turns: int = 3, following: bool = True) -> list[Passage]:
     """Invented dialogues: each stays with its topic, and every turn names it."""
-    rng, found = random.Random(0), []
+    rng, passages = random.Random(0), []
     for number in range(dialogues):
-        said = [reply(rng, TOPICS[number % 10]) for _ in range(turns + 2)]
-        found += [
-            Passage((Turn("A", said[turn - 1]),), said[turn], id=f"d{number}#{turn}",
-                    dialogue_id=f"d{number}", following=said[turn + 1] if following else None)
+        turn_texts = [reply(rng, TOPICS[number % 10]) for _ in range(turns + 2)]
+        passages += [
+            Passage((Turn("A", turn_texts[turn - 1]),), turn_texts[turn], id=f"d{number}#{turn}",
+                    dialogue_id=f"d{number}", following=turn_texts[turn + 1] if following else None)
             for turn in range(1, turns + 1)
         ]  # fmt: skip
-    return found
+    return passages
 
 
 def answers(passages, say, author: str = "bot"):
-    return to_passages(each.with_response(say(each), author) for each in passages)
+    return to_passages(passage.with_response(say(passage), author) for passage in passages)
 
 
 def marked(passages):
-    return answers(passages, lambda each: f"{each.response} beep")
+    return answers(passages, lambda passage: f"{passage.response} beep")
 
 
 def twin(passages, seed: int = 1):
     """Another human, as far as anybody can tell."""
     rng = random.Random(seed)
-    return answers(passages, lambda each: reply(rng, each.context[-1].text.split()[-1]))
+    return answers(passages, lambda passage: reply(rng, passage.context[-1].text.split()[-1]))
 
 
 @dataclass
@@ -61,7 +63,7 @@ class Spy:
 
     pairs: list[Passage]
     labels: list[int]
-    judged: list[list[Passage]] = field(default_factory=list)
+    scored: list[list[Passage]] = field(default_factory=list)
     name: str = "spy"
     higher_is_human: bool = True
     decision: Decision = field(default_factory=Decision)
@@ -70,23 +72,23 @@ class Spy:
     def __call__(self, passages):
         rows = list(iterate(passages))
         if "label" in passages.column_names:  # not read without the true context
-            self.judged.append(rows)
-        return np.array([self.score(each) for each in rows])
+            self.scored.append(rows)
+        return np.array([self.score(passage) for passage in rows])
 
     def score(self, passage: Passage) -> float:
         return 0.1 if "beep" in passage.response else 0.9
 
 
-def hired(patch, name: str = "spy", kind: type = Spy) -> list[Spy]:
+def register_spy(patch, name: str = "spy", kind: type = Spy) -> list[Spy]:
     """Register a judge; gives all that are fitted from now on."""
-    found: list[Spy] = []
+    scorers: list[Spy] = []
 
     def fit(pairs, seed, fit_context):
-        found.append(kind(list(iterate(pairs)), pairs["label"][:], name=name))
-        return found[-1]
+        scorers.append(kind(list(iterate(pairs)), pairs["label"][:], name=name))
+        return scorers[-1]
 
     patch.setitem(EVALUATORS, name, fit)
-    return found
+    return scorers
 
 
 def quick(folder, **settings) -> EvaluationRun:
@@ -95,10 +97,9 @@ def quick(folder, **settings) -> EvaluationRun:
     return EvaluationRun(**{**least, "output_dir": str(folder), **settings})
 
 
-def one(told, metric: str, system: str, evaluator: str) -> dict:
-    key = {"metric": metric, "system": system, "evaluator": evaluator}
-    [found] = [row for row in told["results"] if key.items() <= row.items()]
-    return found
+def one(results: EvaluationResults, metric: str, system: str, evaluator: str) -> Result:
+    [result] = results.select(metric, system, evaluator)
+    return result
 
 
 def read_scores(folder, **wanted) -> list[dict]:
@@ -113,10 +114,10 @@ def whole(tmp_path_factory):
     data = align(to_passages(people()), {n: f(people()) for n, f in SYSTEMS.items()})
     steps: list[tuple[int, int, str]] = []
     with pytest.MonkeyPatch.context() as patch:
-        spies = hired(patch)
+        spies = register_spy(patch)
         run = EvaluationRun(["svm-unigram", "spy"], folds=3, seeds=2, output_dir=str(folder))
-        told = evaluate(data, run, on_progress=lambda *step: steps.append(step))
-    return folder, told, spies, steps
+        results = evaluate(data, run, on_progress=lambda *step: steps.append(step))
+    return folder, results, spies, steps
 
 
 SYSTEMS = {"marked": marked, "twin": twin}
@@ -127,19 +128,21 @@ SYSTEMS = {"marked": marked, "twin": twin}
 
 def sources(passages) -> set[str]:
     """Dialogues that passages were cut from, and those that their replies were taken from."""
-    own = {each.dialogue_id for each in passages}
-    return own | {each.source_dialogue_id for each in passages if each.source_dialogue_id}
+    dialogues = {passage.dialogue_id for passage in passages}
+    return dialogues | {
+        passage.source_dialogue_id for passage in passages if passage.source_dialogue_id
+    }
 
 
 def test_no_response_is_judged_by_a_judge_that_saw_its_dialogue(whole):
     _, _, spies, _ = whole
-    judged = [(spy, rows) for spy in spies for rows in spy.judged]
+    scored = [(spy, rows) for spy in spies for rows in spy.scored]
     # 3 tables of humans, 3 of each system, one more seed, 2 parts and 1 of like lengths, by folds;
     # and a half of the control and of each system.
-    assert len(judged) == len(spies) == 3 * (3 + 2 * 3 + 2 * 4) + 3
-    for spy, rows in judged:
+    assert len(scored) == len(spies) == 3 * (3 + 2 * 3 + 2 * 4) + 3
+    for spy, rows in scored:
         assert rows and not sources(spy.pairs) & sources(rows)
-    borrowed = [each for _, rows in judged for each in rows if each.source_dialogue_id]
+    borrowed = [passage for _, rows in scored for passage in rows if passage.source_dialogue_id]
     assert len(borrowed) == 3 * 120 + 60  # control, two machine_random, and the control's half
 
 
@@ -147,9 +150,9 @@ def test_no_response_is_judged_by_a_judge_that_saw_its_dialogue(whole):
 def test_every_response_is_judged_once(whole, evaluator):
     for system in SYSTEMS:
         rows = read_scores(whole[0], scenario="human_machine", system=system, evaluator=evaluator)
-        found = Counter((row["id"], row["author"], row["label"]) for row in rows)
+        counts = Counter((row["id"], row["author"], row["label"]) for row in rows)
         sides = (("human", 1), (system, 0))
-        assert found == Counter((each.id, *side) for each in people() for side in sides)
+        assert counts == Counter((passage.id, *side) for passage in people() for side in sides)
         assert len({(row["pair"], row["label"]) for row in rows}) == len(rows) == 240
         by_pair = {}
         for row in rows:
@@ -163,25 +166,25 @@ def test_folds_do_not_depend_on_the_order_of_rows_and_are_of_like_size():
 
     def fold_of(passages) -> dict[str, int]:
         numbers = fold_numbers(to_passages(passages), 5, seed=0).tolist()
-        return {each.id: number for each, number in zip(passages, numbers, strict=True)}
+        return {passage.id: number for passage, number in zip(passages, numbers, strict=True)}
 
     assert fold_of(rows) == fold_of(shuffled)
-    dialogues = {each.dialogue_id: fold_of(rows)[each.id] for each in rows}
-    assert all(fold_of(rows)[each.id] == dialogues[each.dialogue_id] for each in rows)
+    dialogues = {passage.dialogue_id: fold_of(rows)[passage.id] for passage in rows}
+    assert all(fold_of(rows)[passage.id] == dialogues[passage.dialogue_id] for passage in rows)
     assert sorted(Counter(dialogues.values()).values()) == [8, 8, 9, 9, 9]
     other = fold_numbers(to_passages(rows), 5, seed=1)
     assert (other != fold_numbers(to_passages(rows), 5, seed=0)).mean() > 0.5
 
 
 def test_a_planted_marker_is_found_and_a_second_human_is_not(whole):
-    _, told, _, _ = whole
+    _, results, _, _ = whole
     for evaluator in ("svm-unigram", "spy"):
-        found = one(told, "adversuc", "marked", evaluator)
-        assert found["value"] == 0.0 and found["high"] < 0.1 and found["n"] == 240
-        assert found["details"]["p_value"] < 0.001 and found["details"]["auroc"] == 1.0
-    found = one(told, "adversuc", "twin", "svm-unigram")
-    assert found["low"] < 0.5 < found["high"] and found["value"] == pytest.approx(0.5, abs=0.08)
-    assert found["details"]["p_value"] > 0.05
+        result = one(results, "adversuc", "marked", evaluator)
+        assert result.value == 0.0 and result.high < 0.1 and result.n == 240
+        assert result.details["p_value"] < 0.001 and result.details["auroc"] == 1.0
+    result = one(results, "adversuc", "twin", "svm-unigram")
+    assert result.low < 0.5 < result.high and result.value == pytest.approx(0.5, abs=0.08)
+    assert result.details["p_value"] > 0.05
 
 
 def test_progress_ends_when_everything_is_done(whole):
@@ -196,45 +199,49 @@ def test_progress_ends_when_everything_is_done(whole):
 
 def test_machine_random_sets_both_classes_on_the_same_contexts(whole):
     rows = read_scores(whole[0], scenario="machine_random", system="marked", evaluator="spy")
-    human = {each.id: each for each in people()}
+    human = {passage.id: passage for passage in people()}
     assert {(row["label"], row["author"]) for row in rows} == {(1, "marked"), (0, "random")}
     for row in rows:
         mine = f"{human[row['id']].response} beep" == row["response"]
         assert mine == (row["label"] == 1)
     assert all(count == 2 for count in Counter(row["id"] for row in rows).values())
-    said = sorted(row["response"] for row in rows if row["label"] == 0)
-    assert said == sorted(each.response for each in people())  # a permutation of the human ones
+    responses = sorted(row["response"] for row in rows if row["label"] == 0)
+    assert responses == sorted(
+        passage.response for passage in people()
+    )  # a permutation of the human ones
 
 
 def test_without_the_context_machine_vs_random_is_one_minus_adversuc(whole, monkeypatch, tmp_path):
-    _, told, _, _ = whole
+    _, results, _, _ = whole
     for system in SYSTEMS:  # the same responses with the labels exchanged
-        found = one(told, "machine_vs_random", system, "length")
-        assert found["value"] == pytest.approx(1 - one(told, "adversuc", system, "length")["value"])
-        assert found["details"]["gap"] == 0.0
+        result = one(results, "machine_vs_random", system, "length")
+        assert result.value == pytest.approx(1 - one(results, "adversuc", system, "length").value)
+        assert result.details["gap"] == 0.0
 
-    def blind(pairs, seed, fit_context):
+    def without_context(pairs, seed, fit_context):
         return SvmScorer.fit(pairs, seed=seed, use_context=False, folds=3, words=fit_context.words)
 
-    monkeypatch.setitem(EVALUATORS, "blind", blind)
-    half = answers(people(), lambda each: each.response + " beep" * (int(each.id[-1]) < 3))
+    monkeypatch.setitem(EVALUATORS, "without-context", without_context)
+    half = answers(people(), lambda passage: passage.response + " beep" * (int(passage.id[-1]) < 3))
     data = align(to_passages(people()), {"half": half})
-    told = evaluate(data, quick(tmp_path / "x", evaluators=["blind"], folds=3))
-    random_, success = (one(told, m, "half", "blind") for m in ("machine_vs_random", "adversuc"))
-    assert 0.75 < random_["value"] < 0.95  # two of three have the marker
-    assert random_["value"] == pytest.approx(1 - success["value"], abs=0.05)
-    assert random_["details"]["gap"] == 0.0
+    results = evaluate(data, quick(tmp_path / "x", evaluators=["without-context"], folds=3))
+    random_, success = (
+        one(results, m, "half", "without-context") for m in ("machine_vs_random", "adversuc")
+    )
+    assert 0.75 < random_.value < 0.95  # two of three have the marker
+    assert random_.value == pytest.approx(1 - success.value, abs=0.05)
+    assert random_.details["gap"] == 0.0
 
 
-def decided(taken: np.ndarray, dialogues: int) -> pa.Table:
+def decided(predicted: np.ndarray, dialogues: int) -> pa.Table:
     """Both sides of contexts, in so many dialogues; the judge is right about both or about none."""
-    contexts = len(taken)
+    contexts = len(predicted)
     return pa.table(
         {
             "id": [f"c{row}" for row in (*range(contexts), *range(contexts))],
             "dialogue_id": [f"d{row % dialogues}" for row in (*range(contexts), *range(contexts))],
             "label": np.repeat([1, 0], contexts),
-            "taken": np.concatenate([taken, ~taken]),
+            "predicted_human": np.concatenate([predicted, ~predicted]),
         }
     )
 
@@ -251,8 +258,8 @@ def test_below_control_takes_whole_dialogues_for_evidence():
 
 
 def test_the_interval_of_a_judge_that_is_always_right_has_a_width():
-    found = accuracy_interval(decided(np.ones(40, dtype=bool), 20), seed=0)
-    assert found["high"] == 1.0 and found["low"] == pytest.approx(20 / (20 + 1.96**2), abs=1e-3)
+    measure = accuracy_interval(decided(np.ones(40, dtype=bool), 20), seed=0)
+    assert measure.high == 1.0 and measure.low == pytest.approx(20 / (20 + 1.96**2), abs=1e-3)
 
 
 # Reliability.
@@ -260,7 +267,7 @@ def test_the_interval_of_a_judge_that_is_always_right_has_a_width():
 
 @pytest.mark.parametrize("evaluator", ["spy", "svm-unigram"])
 def test_ere_is_that_of_the_pooled_folds(whole, evaluator):
-    folder, told, _, _ = whole
+    folder, results, _, _ = whole
     gold = {"human_human": 0.5, "machine_machine": 0.5, "human_random": 0.0, "human_next": 0.0}
     for system in SYSTEMS:
         rows = [
@@ -271,9 +278,9 @@ def test_ere_is_that_of_the_pooled_folds(whole, evaluator):
         ]
         scores, labels, scenarios = ([row[k] for row in rows] for k in ("score", "label",
                                                                         "scenario"))  # fmt: skip
-        found = one(told, "ere", system, evaluator)
+        result = one(results, "ere", system, evaluator)
         pooled = ere(scores, labels, scenarios, groups=[row["dialogue_id"] for row in rows])
-        assert (found["value"], found["low"], found["n"]) == tuple(
+        assert (result.value, result.low, result.n) == tuple(
             pooled[key] for key in ("ere", "low", "n")
         )
         off = []
@@ -281,41 +288,42 @@ def test_ere_is_that_of_the_pooled_folds(whole, evaluator):
             wrong = {0: [], 1: []}
             for row in rows:
                 if row["scenario"] == name:
-                    wrong[row["label"]].append(row["taken"] != (row["label"] == 1))
+                    wrong[row["label"]].append(row["predicted_human"] != (row["label"] == 1))
             off.append(abs((np.mean(wrong[0]) + np.mean(wrong[1])) / 2 - standard))
-            assert abs(found["details"]["scenarios"][name]["deviation"]) == pytest.approx(off[-1])
-        assert found["value"] == pytest.approx(np.mean(off))
-        assert found["details"]["ere_mode"] == "retrained" and found["details"]["random_guess"] == 0.25
+            assert abs(result.details["scenarios"][name]["deviation"]) == pytest.approx(off[-1])
+        assert result.value == pytest.approx(np.mean(off))
+        assert result.details["ere_mode"] == "retrained" and result.details["random_guess"] == 0.25
 
 
 def test_ere_is_absent_and_said_so_where_nothing_follows(monkeypatch, tmp_path):
-    hired(monkeypatch)
+    register_spy(monkeypatch)
     rows = people(following=False)
-    told = evaluate(align(to_passages(rows), {"bot": marked(rows)}), quick(tmp_path / "x"))
-    assert not [row for row in told["results"] if row["metric"] == "ere"]
-    assert "No ERE: the data have too little for human_next." in told["warnings"]
-    assert one(told, "adversuc", "bot", "spy")["value"] == 0.0
+    results = evaluate(align(to_passages(rows), {"bot": marked(rows)}), quick(tmp_path / "x"))
+    assert not [row for row in results.results if row.metric == "ere"]
+    assert "ERE skipped: no next turns in the data (human_next)." in results.warnings
+    assert one(results, "adversuc", "bot", "spy").value == 0.0
 
 
 # The learning curve, seeds, lengths.
 
 
 def test_the_learning_curve_has_a_quarter_a_half_and_all(whole):
-    _, told, spies, _ = whole
+    _, results, spies, _ = whole
     for system in SYSTEMS:
-        rows = [row for row in told["curves"]
-                if row["system"] == system and row["evaluator"] == "spy"]  # fmt: skip
-        assert [row["share"] for row in rows] == [0.25, 0.5, 1.0]
-        assert [row["n_train"] for row in rows] == [20, 40, 80]
-        main = one(told, "adversuc", system, "spy")
-        assert [rows[-1][key] for key in ("adversuc", "low", "high")] == [
-            main[key] for key in ("value", "low", "high")
+        rows = [row for row in results.curves
+                if row.system == system and row.evaluator == "spy"]  # fmt: skip
+        assert [row.share for row in rows] == [0.25, 0.5, 1.0]
+        assert [row.n_train for row in rows] == [20, 40, 80]
+        main = one(results, "adversuc", system, "spy")
+        last = rows[-1]
+        assert (last.adversuc, last.low, last.high) == (main.value, main.low, main.high)
+        learnt = [
+            spy for spy in spies if {passage.author for passage in spy.pairs} == {"human", system}
         ]
-        learnt = [spy for spy in spies if {each.author for each in spy.pairs} == {"human", system}]
         for share, expected in ((0.25, 20), (0.5, 40)):
-            near = [spy for spy in learnt if abs(sum(spy.labels) - expected) <= 2]
-            assert len(near) >= 3, share
-            assert all(2 * sum(spy.labels) == len(spy.labels) for spy in near)
+            similar = [spy for spy in learnt if abs(sum(spy.labels) - expected) <= 2]
+            assert len(similar) >= 3, share
+            assert all(2 * sum(spy.labels) == len(spy.labels) for spy in similar)
 
 
 def test_a_part_of_the_pairs_lies_in_the_larger_part():
@@ -324,54 +332,54 @@ def test_a_part_of_the_pairs_lies_in_the_larger_part():
     learnt = {}
     for share in (0.25, 0.5, 1.0):
         with pytest.MonkeyPatch.context() as patch:
-            spies = hired(patch)
-            crossfit(EVALUATORS["spy"], folds, 0, FitContext(), share, blindfolds=False)
-        learnt[share] = [{(each.id, each.author) for each in spy.pairs} for spy in spies]
+            spies = register_spy(patch)
+            crossfit(EVALUATORS["spy"], folds, 0, FitContext(), share, context_ablation=False)
+        learnt[share] = [{(passage.id, passage.author) for passage in spy.pairs} for spy in spies]
     for quarter, half, full in zip(*learnt.values(), strict=True):
         assert quarter < half < full
         assert len(quarter) == 2 * len({id for id, _ in quarter})  # whole pairs
 
 
 def test_seeds_change_folds_and_draws_and_their_spread_is_told(whole, tmp_path):
-    folder, told, _, _ = whole
-    found = one(told, "adversuc", "twin", "svm-unigram")
-    first, second = found["details"]["seeds"]
-    assert first == found["value"]
-    assert found["details"]["seed_spread"] == pytest.approx(abs(first - second) / np.sqrt(2))
+    folder, results, _, _ = whole
+    result = one(results, "adversuc", "twin", "svm-unigram")
+    first, second = result.details["seeds"]
+    assert first == result.value
+    assert result.details["seed_spread"] == pytest.approx(abs(first - second) / np.sqrt(2))
     data = align(to_passages(people()), {"twin": twin(people())})
     run = quick(tmp_path / "x", evaluators=["svm-unigram"], folds=3, seed=1)
     again = evaluate(data, run)
-    assert one(again, "adversuc", "twin", "svm-unigram")["value"] == second
-    assert told["settings"]["seeds"] == 2 and (folder / "results.json").is_file()
+    assert one(again, "adversuc", "twin", "svm-unigram").value == second
+    assert results.settings["seeds"] == 2 and (folder / "results.json").is_file()
 
 
 def histogram(passages, labels, label: int) -> Counter:
     return Counter(
-        count_tokens(each.response) // 5
-        for each, other in zip(passages, labels, strict=True)
+        count_tokens(passage.response) // 5
+        for passage, other in zip(passages, labels, strict=True)
         if other == label
     )
 
 
 def test_length_matched_classes_have_one_histogram_in_training_and_test(whole, monkeypatch):
-    _, told, _, _ = whole
+    _, results, _, _ = whole
     rows = people()
-    spies = hired(monkeypatch)
+    spies = register_spy(monkeypatch)
     sides = ("human_machine", to_passages(rows), twin(rows), 3, 0)
     pairs = {}
     for width in (None, 5):
         folds = scenario_folds(*sides, match_length=width)
-        table = crossfit(EVALUATORS["spy"], folds, 0, FitContext(), blindfolds=False)
+        table = crossfit(EVALUATORS["spy"], folds, 0, FitContext(), context_ablation=False)
         pairs[width] = len(table) // 2
         learnt = [(spy.pairs, spy.labels) for spy in spies]
         tested = [(list(iterate(fold)), fold["label"][:]) for fold in folds]
-        same = [histogram(*each, 0) == histogram(*each, 1) for each in (*learnt, *tested)]
+        same = [histogram(*passage, 0) == histogram(*passage, 1) for passage in (*learnt, *tested)]
         assert all(same) if width else not any(same)
         spies.clear()
-    alike = sum(count_tokens(each.response) // 5 == count_tokens(said) // 5
-                for each, said in zip(rows, twin(rows)["response"], strict=True))  # fmt: skip
+    texts = zip((row.response for row in rows), twin(rows)["response"], strict=True)
+    alike = sum(count_tokens(human) // 5 == count_tokens(machine) // 5 for human, machine in texts)
     assert pairs == {None: 120, 5: alike} and 20 < alike < 100
-    assert one(told, "adversuc_length_matched", "twin", "spy")["n"] == 2 * alike
+    assert one(results, "adversuc_length_matched", "twin", "spy").n == 2 * alike
 
 
 # What is kept.
@@ -385,33 +393,35 @@ def small():
 
 def test_the_same_call_again_fits_nothing_and_writes_the_same_bytes(monkeypatch, tmp_path, small):
     rows, systems = small
-    spies, folder = hired(monkeypatch), tmp_path / "x"
-    told = evaluate(align(to_passages(rows), systems), quick(folder))
+    spies, folder = register_spy(monkeypatch), tmp_path / "x"
+    results = evaluate(align(to_passages(rows), systems), quick(folder))
     written = {name: (folder / name).read_bytes() for name in ("results.json", "scores.parquet")}
     assert len(spies) == 2 * 3 + 2  # three tables in two folds, and two halves
     spies.clear()
     again = evaluate(align(to_passages(rows), systems), quick(folder))
-    assert not spies and again == told == json.loads(written["results.json"])
+    assert not spies and again.to_dict() == results.to_dict()
+    assert json.loads(written["results.json"]) == results.to_dict()
+    assert EvaluationResults.load(folder).to_dict() == results.to_dict()
     for name, content in written.items():
         assert (folder / name).read_bytes() == content
 
 
 def test_one_system_more_fits_its_share_only(monkeypatch, tmp_path, small):
     rows, systems = small
-    spies, folder = hired(monkeypatch), tmp_path / "x"
+    spies, folder = register_spy(monkeypatch), tmp_path / "x"
     before = evaluate(align(to_passages(rows), systems), quick(folder))
     spies.clear()
     after = evaluate(align(to_passages(rows), {**systems, "two": twin(rows)}), quick(folder))
     assert len(spies) == 2 * 2 + 1
-    assert all("two" in {each.author for each in spy.pairs} for spy in spies)
+    assert all("two" in {passage.author for passage in spy.pairs} for spy in spies)
     assert one(after, "adversuc", "bot", "spy") == one(before, "adversuc", "bot", "spy")
-    assert after["settings"]["run"] == before["settings"]["run"]
+    assert after.settings["run"] == before.settings["run"]
 
 
 def test_results_of_another_run_are_not_replaced_unless_wished(monkeypatch, tmp_path, small):
     rows, systems = small
-    spies, folder = hired(monkeypatch), tmp_path / "x"
-    hired(monkeypatch, "spy2")
+    spies, folder = register_spy(monkeypatch), tmp_path / "x"
+    register_spy(monkeypatch, "spy2")
     data = align(to_passages(rows), systems)
     evaluate(data, quick(folder, evaluators=["spy", "spy2"]))
     path = folder / "results.json"
@@ -421,7 +431,7 @@ def test_results_of_another_run_are_not_replaced_unless_wished(monkeypatch, tmp_
         (align(to_passages(rows[:90]), systems), both, "other human passages"),
         (data, {**both, "folds": 3}, "other human passages, common contexts or settings"),
         (align(to_passages(rows), {"two": twin(rows)}), both, "it had the system bot"),
-        (align(to_passages(rows), {"bot": twin(rows)}), both, "bot gave other answers"),
+        (align(to_passages(rows), {"bot": twin(rows)}), both, "bot gave other responses"),
         (data, {}, "it had the evaluator spy2"),
     ]
     for other, settings, why in others:
@@ -436,9 +446,9 @@ def test_results_of_another_run_are_not_replaced_unless_wished(monkeypatch, tmp_
 
 @pytest.mark.parametrize("content", ["{}", "not JSON", "[]", '{"settings": {}}'])
 def test_a_results_file_that_says_nothing_is_not_replaced(monkeypatch, tmp_path, small, content):
-    hired(monkeypatch)
+    register_spy(monkeypatch)
     (tmp_path / "results.json").write_text(content)
-    with pytest.raises(BadInput, match="another run wrote here: it does not say"):
+    with pytest.raises(BadInput, match="another run wrote here: its settings could not be read"):
         evaluate(align(to_passages(small[0]), small[1]), quick(tmp_path))
     assert (tmp_path / "results.json").read_text() == content
 
@@ -447,13 +457,13 @@ def test_a_system_under_another_name_does_not_take_the_first_ones_rows(
     monkeypatch, tmp_path, small
 ):
     rows, systems = small
-    hired(monkeypatch)
+    register_spy(monkeypatch)
     data = align(to_passages(rows), {**systems, "same": systems["bot"]})
-    told = evaluate(data, quick(tmp_path / "x"))
+    results = evaluate(data, quick(tmp_path / "x"))
     authors = {row["author"] for row in read_scores(tmp_path / "x", system="same", label=0,
                                                     scenario="human_machine")}  # fmt: skip
     assert authors == {"same"}
-    assert one(told, "adversuc", "same", "spy")["value"] == 0.0
+    assert one(results, "adversuc", "same", "spy").value == 0.0
 
 
 def test_the_first_verdict_is_that_of_the_judge_with_the_best_control(monkeypatch, tmp_path, small):
@@ -461,16 +471,16 @@ def test_the_first_verdict_is_that_of_the_judge_with_the_best_control(monkeypatc
         def score(self, passage):
             return 0.9 if passage.response.split()[-1] in passage.context[-1].text else 0.1
 
-    hired(monkeypatch)
-    hired(monkeypatch, "reader", Reader)
+    register_spy(monkeypatch)
+    register_spy(monkeypatch, "reader", Reader)
     rows, _ = small
-    other = answers(rows, lambda each: each.response)
+    other = answers(rows, lambda passage: passage.response)
     run = quick(tmp_path / "x", evaluators=["spy", "reader"])
-    told = evaluate(align(to_passages(rows), {"bot": other}), run)
-    assert [row["evaluator"] for row in told["verdicts"]] == ["reader", "spy"]
-    assert one(told, "human_vs_random", "", "reader")["value"] > 0.9
-    assert [row["verdict"] for row in told["verdicts"]] == [
-        "cannot be told apart", "judge too weak to say"
+    results = evaluate(align(to_passages(rows), {"bot": other}), run)
+    assert [row.evaluator for row in results.verdicts] == ["reader", "spy"]
+    assert one(results, "human_vs_random", "", "reader").value > 0.9
+    assert [row.verdict for row in results.verdicts] == [
+        "indistinguishable", "evaluator too weak"
     ]  # fmt: skip
 
 
@@ -479,19 +489,20 @@ def test_examples_are_the_highest_and_lowest_scores_in_their_context(monkeypatch
         def score(self, passage):
             return len(passage.response) / 1_000
 
-    hired(monkeypatch, "long", Long)
+    register_spy(monkeypatch, "long", Long)
     rows, _ = small
     bot = twin(rows)
-    told = evaluate(align(to_passages(rows), {"bot": bot}), quick(tmp_path / "x",
+    results = evaluate(align(to_passages(rows), {"bot": bot}), quick(tmp_path / "x",
                                                                   evaluators=["long"]))  # fmt: skip
-    said = sorted(bot["response"], key=len)
-    found = told["examples"]["bot"]
-    assert [len(each["response"]) for each in found["obvious"]] == [len(text) for text in said[:5]]
-    assert [len(each["response"]) for each in found["fooling"]] == [
-        len(text) for text in said[: -1 - 5 : -1]
+    texts = sorted(bot["response"], key=len)
+    examples = results.examples["bot"]
+    detected, human_like = examples.easiest_to_detect, examples.most_human_like
+    assert [len(example.response) for example in detected] == [len(text) for text in texts[:5]]
+    assert [len(example.response) for example in human_like] == [
+        len(text) for text in texts[: -1 - 5 : -1]
     ]
-    by_context = {each.context[0].text: each.response for each in rows}
-    assert all(by_context[each["context"][0]] == each["human"] for each in found["fooling"])
+    by_context = {passage.context[0].text: passage.response for passage in rows}
+    assert all(by_context[example.context[0]] == example.human for example in human_like)
 
 
 # Bad input.
@@ -501,13 +512,13 @@ def test_systems_that_answer_different_contexts_meet_on_the_common_ones(small):
     rows, _ = small
     data = align(to_passages(rows), {"a": marked(rows[:110]), "b": twin(rows[20:])})
     assert len(data.human) == len(data.systems["a"]) == len(data.systems["b"]) == 90
-    assert data.human["id"][:] == [each.id for each in rows[20:110]]
+    assert data.human["id"][:] == [passage.id for passage in rows[20:110]]
     assert data.systems["a"]["response"][:] == [f"{e.response} beep" for e in rows[20:110]]
     assert data.warnings == [
         f"a answers 110 of 120 human contexts; the first without an answer is {rows[110].id!r}.",
         f"b answers 100 of 120 human contexts; the first without an answer is {rows[0].id!r}.",
         "90 of 120 contexts are answered by all; the others are left out.",
-        "90 contexts are few: look at the intervals, not at the numbers.",
+        "90 contexts are few: look at the intervals, not at the values.",
     ]
 
 
@@ -515,63 +526,67 @@ def test_the_order_of_a_systems_file_does_not_matter(small):
     rows, _ = small
     shuffled = random.Random(0).sample(rows, len(rows))
     data = align(to_passages(rows), {"bot": marked(shuffled)})
-    assert data.systems["bot"]["response"][:] == [f"{each.response} beep" for each in rows]
+    assert data.systems["bot"]["response"][:] == [f"{passage.response} beep" for passage in rows]
 
 
 def test_without_ids_contexts_are_matched_by_their_words(monkeypatch, tmp_path, small):
     rows, _ = small
-    bare = [replace(each, id="", dialogue_id=f"x{place}") for place, each in enumerate(rows)]
+    bare = [replace(passage, id="", dialogue_id=f"x{row}") for row, passage in enumerate(rows)]
     data = align(to_passages(rows), {"bot": marked(bare[::-1])})
-    assert data.systems["bot"]["response"][:] == [f"{each.response} beep" for each in rows]
+    assert data.systems["bot"]["response"][:] == [f"{passage.response} beep" for passage in rows]
     for name in ("id", "dialogue_id"):  # so that both sides fall into one fold
         assert data.systems["bot"][name][:] == data.human[name][:]
-    unnamed = [replace(each, id="") for each in rows]
-    spies = hired(monkeypatch)
+    unnamed = [replace(passage, id="") for passage in rows]
+    spies = register_spy(monkeypatch)
     data = align(to_passages(unnamed), {"bot": marked(unnamed)})
-    told = evaluate(data, quick(tmp_path / "x"))
+    results = evaluate(data, quick(tmp_path / "x"))
     assert len(set(data.human["id"][:])) == 120 and spies
-    assert one(told, "adversuc", "bot", "spy")["n"] == 240
+    assert one(results, "adversuc", "bot", "spy").n == 240
 
 
 def test_what_is_odd_about_answers_is_said(small):
     rows, _ = small
-    same = align(to_passages(rows), {"copy": answers(rows, lambda each: each.response)}).warnings
-    assert same == ["copy gives the very responses of the human file: nothing can tell them apart."]
+    same = align(
+        to_passages(rows), {"copy": answers(rows, lambda passage: passage.response)}
+    ).warnings
+    assert same == ["copy has exactly the responses of the human file: there is nothing to detect."]
     dull = align(to_passages(rows), {"dull": answers(rows, lambda _: "Yes.")}).warnings
-    assert dull == ["dull gives one response to everything: 'Yes.'."]
-    mute = answers(rows, lambda each: "" if each.id.endswith("#1") else f"{each.response} oh")
-    found = align(to_passages(rows), {"mute": mute}).warnings
-    assert found == ["40 of mute's 120 responses are empty."]
-    elsewhere = [replace(each, context=(Turn("A", "something else"),)) for each in rows]
-    found = align(to_passages(rows), {"bot": marked(elsewhere)}).warnings
-    assert found == ["120 of bot's 120 contexts have the id of a human one but other words; the "
-                     "human ones are used."]  # fmt: skip
+    assert dull == ["dull gives the same response to every context: 'Yes.'."]
+    mute = answers(
+        rows, lambda passage: "" if passage.id.endswith("#1") else f"{passage.response} oh"
+    )
+    warnings = align(to_passages(rows), {"mute": mute}).warnings
+    assert warnings == ["40 of mute's 120 responses are empty."]
+    elsewhere = [replace(passage, context=(Turn("A", "something else"),)) for passage in rows]
+    warnings = align(to_passages(rows), {"bot": marked(elsewhere)}).warnings
+    assert warnings == ["120 of bot's 120 contexts have the id of a human one but another text; "
+                     "the human ones are used."]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("say", "success"), [(lambda each: each.response, 0.5), (lambda _: "Yes.", 0.0)]
+    ("say", "success"), [(lambda passage: passage.response, 0.5), (lambda _: "Yes.", 0.0)]
 )
 def test_identical_files_and_one_response_for_everything_are_evaluated(tmp_path, say, success):
     rows = people(following=False)
     data = align(to_passages(rows), {"bot": answers(rows, say)})
-    told = evaluate(data, quick(tmp_path / "x", evaluators=["svm-unigram"]))
-    found = one(told, "adversuc", "bot", "svm-unigram")
-    assert found["value"] == success
-    assert (found["details"]["p_value"] == 1.0) == (success == 0.5)
-    assert any("bot gives" in warning for warning in told["warnings"])
+    results = evaluate(data, quick(tmp_path / "x", evaluators=["svm-unigram"]))
+    result = one(results, "adversuc", "bot", "svm-unigram")
+    assert result.value == success
+    assert (result.details["p_value"] == 1.0) == (success == 0.5)
+    assert any(warning.startswith("bot ") for warning in results.warnings)
 
 
 def test_ten_examples_give_a_wide_interval(tmp_path):
     rows = people(10, 1)
     data = align(to_passages(rows), {"bot": twin(rows)})
     run = EvaluationRun(["svm-unigram"], seeds=1, output_dir=str(tmp_path / "x"))
-    told = evaluate(data, run)
-    found = one(told, "adversuc", "bot", "svm-unigram")
-    assert found["n"] == 20 and found["high"] - found["low"] > 0.2
-    assert "10 contexts are few: look at the intervals, not at the numbers." in told["warnings"]
-    assert "3 folds in place of 5: dialogues are few." in told["warnings"]
-    assert told["verdicts"][0]["verdict"] == "judge too weak to say"
-    json.dumps(told, allow_nan=False)
+    results = evaluate(data, run)
+    result = one(results, "adversuc", "bot", "svm-unigram")
+    assert result.n == 20 and result.high - result.low > 0.2
+    assert "10 contexts are few: look at the intervals, not at the values." in results.warnings
+    assert "3 folds instead of 5: there are few dialogues." in results.warnings
+    assert results.verdicts[0].verdict == "evaluator too weak"
+    json.dumps(results.to_dict(), allow_nan=False)
 
 
 def nine(rows):
@@ -579,7 +594,7 @@ def nine(rows):
 
 
 def one_dialogue(rows):
-    rows = [replace(each, dialogue_id="d") for each in rows]
+    rows = [replace(passage, dialogue_id="d") for passage in rows]
     return to_passages(rows), {"bot": marked(rows)}
 
 
@@ -587,10 +602,10 @@ REFUSED = {
     "no system": (lambda rows: (to_passages(rows), {}), "no system to evaluate. .*--system"),
     "no answers": (
         lambda rows: (to_passages(rows), {"bot": to_passages([])}),
-        "answer 0 contexts in common, and at least 10 are needed. Of 120 .*: by bot 0",
+        "answer 0 contexts in common, and at least 10 are needed. Of 120 .*: bot 0",
     ),
     "nine contexts": (nine, "answer 9 contexts in common"),
-    "one dialogue": (one_dialogue, "120 contexts come from 1 dialogue, and folds go by dialogue"),
+    "one dialogue": (one_dialogue, "120 contexts come from 1 dialogue, and folds are made of"),
     "no humans": (
         lambda rows: (marked(rows), {"bot": marked(rows)}),
         "expected human responses, found those of bot",
@@ -604,7 +619,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_be_evaluated_is_refused_with_a_remedy(small, name):
+def test_what_cannot_be_evaluated_is_refused_with_a_hint(small, name):
     make, why = REFUSED[name]
     with pytest.raises(BadInput, match=why) as error:
         align(*make(small[0]))
@@ -633,36 +648,83 @@ class Broken(Spy):
 
 
 def test_a_judge_that_gives_no_number_is_told_by_name(monkeypatch, tmp_path, small):
-    hired(monkeypatch, "broken", Broken)
+    register_spy(monkeypatch, "broken", Broken)
     data = align(to_passages(small[0]), small[1])
-    with pytest.raises(BadInput, match="no evaluator could judge: broken.* gave no finite number "
-                       "for 2 of .* responses, first for passage 'd7#2'"):  # fmt: skip
+    message = "no evaluator could be applied: broken.* gave no finite number for 2 of .* responses"
+    with pytest.raises(BadInput, match=f"{message}, first for passage 'd7#2'"):
         evaluate(data, quick(tmp_path / "x", evaluators=["broken"]))
     assert not (tmp_path / "x" / "results.json").exists()
 
 
 def test_other_judges_go_on_without_a_broken_one(monkeypatch, tmp_path, small):
-    hired(monkeypatch, "broken", Broken)
-    hired(monkeypatch)
+    register_spy(monkeypatch, "broken", Broken)
+    register_spy(monkeypatch)
     data = align(to_passages(small[0]), small[1])
-    told = evaluate(data, quick(tmp_path / "x", evaluators=["broken", "spy"]))
-    assert one(told, "adversuc", "bot", "spy")["value"] == 0.0
-    assert [row["evaluator"] for row in told["verdicts"]] == ["spy"]
-    assert any(each.startswith("broken did not get through with bot: broken") for each in
-               told["warnings"])  # fmt: skip
+    results = evaluate(data, quick(tmp_path / "x", evaluators=["broken", "spy"]))
+    assert one(results, "adversuc", "bot", "spy").value == 0.0
+    assert [row.evaluator for row in results.verdicts] == ["spy"]
+    assert any(passage.startswith("broken could not evaluate bot: broken") for passage in
+               results.warnings)  # fmt: skip
     assert data.warnings == []  # the caller's own are not written to
 
 
 def test_references_alone_give_a_table_without_verdicts(tmp_path, small):
-    told = evaluate(align(to_passages(small[0]), small[1]), quick(tmp_path, evaluators=["length"]))
-    assert told["verdicts"] == [] and told["examples"] == {}
-    assert one(told, "adversuc", "bot", "length")["n"] == 240
+    results = evaluate(
+        align(to_passages(small[0]), small[1]), quick(tmp_path, evaluators=["length"])
+    )
+    assert results.verdicts == () and results.examples == {}
+    assert one(results, "adversuc", "bot", "length").n == 240
 
 
-def test_a_dialogue_that_holds_most_passages_is_refused(monkeypatch, tmp_path):
-    rows = [replace(each, dialogue_id="long" if place < 80 else each.dialogue_id)
-            for place, each in enumerate(people(following=False))]  # fmt: skip
-    hired(monkeypatch)
-    study = Study(align(to_passages(rows), {"bot": marked(rows)}), quick(tmp_path / "x"))
-    with pytest.raises(BadInput, match="one dialogue holds .* of the .* passages. Give more"):
-        study()
+def uneven_dialogues() -> list[Passage]:
+    """Contexts most of which belong to one dialogue: they cannot be shuffled in its fold."""
+    return [replace(passage, dialogue_id="long" if row < 80 else passage.dialogue_id)
+            for row, passage in enumerate(people(following=False))]  # fmt: skip
+
+
+def test_baselines_that_cannot_be_computed_leave_adversuc(monkeypatch, tmp_path):
+    rows = uneven_dialogues()
+    register_spy(monkeypatch)
+    data = align(to_passages(rows), {"bot": marked(rows), "twin": twin(rows)})
+    results = evaluate(data, quick(tmp_path, folds=4, evaluators=["spy", "svm-unigram"]))
+    success = one(results, "adversuc", "bot", "spy")
+    assert (success.value, success.n) == (0.0, 240)
+    assert one(results, "adversuc", "bot", "svm-unigram").value < 0.05
+    [verdict] = [row for row in results.verdicts if (row.system, row.evaluator) == ("bot", "spy")]
+    assert verdict.verdict == "evaluator too weak"  # random replies need other dialogues
+    assert not results.select("human_vs_random") and not results.select("machine_vs_random")
+    [warning] = [text for text in results.warnings if "baseline" in text]
+    assert warning.startswith("No shuffled-context baseline in some folds")
+    table = read_scores(tmp_path, system="bot", evaluator="spy", scenario="human_machine")
+    fold = {row["dialogue_id"]: row["fold"] for row in table}["long"]
+    for row in table:
+        assert (row["shuffled_predicted_human"] is None) == (row["fold"] == fold)
+        assert row["response_only_predicted_human"] is not None
+    # The spy does not read the context: on the folds that have it, the baseline is AdverSuc.
+    assert success.details["shuffled_context"] == success.details["response_only"] == 0.0
+    again = evaluate(data, quick(tmp_path, folds=4, evaluators=["spy", "svm-unigram"]))
+    assert again.warnings == results.warnings  # from the cache, too
+
+
+def test_an_evaluator_that_needs_a_context_keeps_its_adversuc(monkeypatch, tmp_path, small):
+    class NeedsContext(Spy):
+        def score(self, passage):
+            return float("nan") if passage.context[-1].text == "…" else super().score(passage)
+
+    register_spy(monkeypatch, "reader", NeedsContext)
+    results = evaluate(
+        align(to_passages(small[0]), small[1]), quick(tmp_path, evaluators=["reader"])
+    )
+    success = one(results, "adversuc", "bot", "reader")
+    assert success.value == 0.0 and success.details["response_only"] is None
+    assert success.details["shuffled_context"] == 0.0
+    assert any(text.startswith("No response-only baseline") for text in results.warnings)
+
+
+def test_a_folder_is_locked_during_a_run(monkeypatch, tmp_path, small):
+    register_spy(monkeypatch)
+    data, run = align(to_passages(small[0]), small[1]), quick(tmp_path / "x")
+    busy = pytest.raises(BadInput, match="another process is writing here")
+    with Study(data, run).tables.folder.lock(), busy:
+        evaluate(data, run)
+    assert one(evaluate(data, run), "adversuc", "bot", "spy").n == 240

@@ -1,4 +1,4 @@
-"""The two-sample test: exact on small cases, honest when there is no difference."""
+"""The two-sample test: exact on small cases, right level when there is no difference."""
 
 import random
 from itertools import product
@@ -12,18 +12,18 @@ from dialeval.dialogues import Passage, Turn, iterate, to_passages
 from dialeval.protocols.evaluation import align
 from dialeval.protocols.evaluation.crossfit import crossfit, scenario_folds
 from dialeval.protocols.evaluation.evaluators import EVALUATORS, FitContext
-from dialeval.protocols.evaluation.twosample import difference, swap_test
+from dialeval.protocols.evaluation.twosample import swap_test, two_sample_test
 from dialeval.scorers import Decision
 
 
 def decided(human, machine, dialogue) -> pa.Table:
-    """A judge's decisions about both sides of each pair."""
+    """An evaluator's decisions about both sides of each pair."""
     pairs = len(dialogue)
     return pa.table(
         {
             "label": np.repeat([1, 0], pairs),
-            "taken": np.concatenate([human, machine]).astype(bool),
-            "dialogue_id": [f"d{each}" for each in (*dialogue, *dialogue)],
+            "predicted_human": np.concatenate([human, machine]).astype(bool),
+            "dialogue_id": [f"d{number}" for number in (*dialogue, *dialogue)],
         }
     )
 
@@ -33,13 +33,13 @@ def by_enumeration(human, machine, dialogue) -> float:
     human, machine, dialogue = map(np.asarray, (human, machine, dialogue))
     names = np.unique(dialogue)
     observed = human.sum() - machine.sum()
-    found = []
+    outcomes = []
     for swaps in product((False, True), repeat=len(names)):
         swapped = np.isin(dialogue, names[np.array(swaps)])
         first = np.where(swapped, machine, human)
         second = np.where(swapped, human, machine)
-        found.append(first.sum() - second.sum() >= observed)
-    return float(np.mean(found))
+        outcomes.append(first.sum() - second.sum() >= observed)
+    return float(np.mean(outcomes))
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -47,27 +47,27 @@ def test_p_is_the_share_of_exchanges_that_look_as_good(seed):
     rng = np.random.default_rng(seed)
     dialogue = rng.integers(0, 7, size=14)
     human, machine = rng.random(14) < 0.7, rng.random(14) < 0.4
-    found = swap_test(decided(human, machine, dialogue), seed=0)
-    assert found.p_value == pytest.approx(by_enumeration(human, machine, dialogue), abs=1e-12)
-    assert found.accuracy == pytest.approx((human.sum() + (~machine).sum()) / 28)
-    assert found.pairs == 14
+    test = swap_test(decided(human, machine, dialogue), seed=0)
+    assert test.p_value == pytest.approx(by_enumeration(human, machine, dialogue), abs=1e-12)
+    assert test.accuracy == pytest.approx((human.sum() + (~machine).sum()) / 28)
+    assert test.pairs == 14
 
 
 def test_by_hand():
-    # Right about both sides of three contexts of their own: one of eight ways is as good.
+    # Correct on both sides of three contexts in three dialogues: one of eight ways is as good.
     assert swap_test(decided([1, 1, 1], [0, 0, 0], [0, 1, 2]), 0).p_value == pytest.approx(1 / 8)
     # The same in one dialogue: it is exchanged whole, so one of two.
     assert swap_test(decided([1, 1, 1], [0, 0, 0], [0, 0, 0]), 0).p_value == pytest.approx(1 / 2)
-    # Whoever takes everybody for human knows nothing.
+    # An evaluator that predicts human for everything has learnt nothing.
     assert swap_test(decided([1, 1, 1], [1, 1, 1], [0, 1, 2]), 0).p_value == 1.0
 
 
-def simulated(rng, right: float, pairs: int = 200) -> pa.Table:
-    """Decisions of a fixed judge that is right about each response so often."""
-    return decided(rng.random(pairs) < right, rng.random(pairs) >= right, np.arange(pairs))
+def simulated(rng, accuracy: float, pairs: int = 200) -> pa.Table:
+    """Decisions of a fixed evaluator with this accuracy."""
+    return decided(rng.random(pairs) < accuracy, rng.random(pairs) >= accuracy, np.arange(pairs))
 
 
-def test_p_is_uniform_for_a_fixed_judge_when_there_is_no_difference():
+def test_p_is_uniform_for_a_fixed_evaluator_when_there_is_no_difference():
     rng = np.random.default_rng(0)
     p = np.array([swap_test(simulated(rng, 0.5), 0).p_value for _ in range(1_500)])
     for level in (0.01, 0.05, 0.1, 0.25, 0.5):
@@ -87,7 +87,7 @@ def test_the_minimum_is_found_in_four_of_five_cases():
     assert swap_test(decided([1, 1], [0, 0], [0, 1]), 0).minimum == 1.0  # never above certainty
 
 
-# The whole protocol, with a judge that is fitted again each time.
+# The whole protocol, with an evaluator that is fitted again each time.
 
 
 def invented(contexts: int, seed: int):
@@ -106,25 +106,27 @@ def invented(contexts: int, seed: int):
     return align(to_passages(people), {"bot": to_passages(bot)})
 
 
-def test_the_judge_learns_on_one_half_and_is_tested_on_the_other():
+def test_the_evaluator_learns_on_one_half_and_is_tested_on_the_other():
     data = invented(40, 0)
     halves = scenario_folds("human_machine", data.human, data.systems["bot"], 2, 0)
-    learnt, judged = [], []
+    learnt, scored = [], []
 
     def fit(pairs, seed, fit_context):
         learnt.append({passage.dialogue_id for passage in iterate(pairs)})
 
         def score(passages):
-            judged.append({passage.dialogue_id for passage in iterate(passages)})
+            scored.append({passage.dialogue_id for passage in iterate(passages)})
             return np.full(len(passages), 0.7)
 
-        told = {"name": "spy", "higher_is_human": True, "decision": Decision()}
-        return type("Spy", (SimpleNamespace,), {"__call__": lambda _, each: score(each)})(**told)
+        attributes = {"name": "spy", "higher_is_human": True, "decision": Decision()}
+        return type("Spy", (SimpleNamespace,), {"__call__": lambda _, passages: score(passages)})(
+            **attributes
+        )
 
-    found = difference(fit, halves, 0, FitContext())
-    assert len(learnt) == len(judged) == 1
-    assert not learnt[0] & judged[0] and len(learnt[0] | judged[0]) == 40
-    assert (found.p_value, found.accuracy, found.pairs) == (1.0, 0.5, 20)
+    test = two_sample_test(fit, halves, 0, FitContext())
+    assert len(learnt) == len(scored) == 1
+    assert not learnt[0] & scored[0] and len(learnt[0] | scored[0]) == 40
+    assert (test.p_value, test.accuracy, test.pairs) == (1.0, 0.5, 20)
 
 
 @pytest.mark.slow
@@ -135,9 +137,9 @@ def test_the_whole_protocol_rejects_at_most_5_percent_when_there_is_no_differenc
         sides = ("human_machine", data.human, data.systems["bot"])
         fit_context, fit = FitContext(), EVALUATORS["length"]
         halves = scenario_folds(*sides, 2, seed)
-        rejected += difference(fit, halves, seed, fit_context).p_value < 0.05
+        rejected += two_sample_test(fit, halves, seed, fit_context).p_value < 0.05
         folds = scenario_folds(*sides, 5, seed)
-        table = crossfit(fit, folds, seed, fit_context, blindfolds=False)
+        table = crossfit(fit, folds, seed, fit_context, context_ablation=False)
         pooled += swap_test(table, seed).p_value < 0.05
     rates = rejected / repetitions, pooled / repetitions
     print(f"rejected: {rates[0]:.3f} on a held-out half, {rates[1]:.3f} on pooled predictions")

@@ -1,58 +1,103 @@
-"""What stands beside AdverSuc: other seeds, the learning curve, and equal lengths."""
+"""AdverSuc under other conditions: other seeds, less training data, and equal lengths."""
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
+from dialeval.metrics.evaluation_results import CurvePoint
 from dialeval.protocols.evaluation import measures
 from dialeval.protocols.evaluation.collector import ResultCollector
+from dialeval.protocols.evaluation.measures import Measure
 from dialeval.protocols.evaluation.tables import ScoreTables
 
 
-def seed_variation(
-    tables: ScoreTables, evaluator: str, system: str, first: float
-) -> dict[str, Any]:
-    """AdverSuc with other folds, pairs and initial weights: what a judge's luck is worth."""
+@dataclass(frozen=True)
+class SeedVariation:
+    """AdverSuc of several seeds and its standard deviation; `None` with a single seed."""
+
+    seeds: list[float]
+    seed_spread: float | None
+
+
+def seed_variation(tables: ScoreTables, evaluator: str, system: str, first: float) -> SeedVariation:
+    """AdverSuc with other folds, pairs and initial weights.
+
+    Args:
+        tables (`ScoreTables`):
+            Tables of the run.
+        evaluator (`str`):
+            Name of the evaluator.
+        system (`str`):
+            Name of the system.
+        first (`float`):
+            AdverSuc of the run's own seed.
+
+    Returns:
+        `SeedVariation`: One value per seed, `first` first.
+    """
     values = [first]
-    for more in range(1, tables.run.seeds):
-        seed = tables.run.seed + more
-        table = tables.tried(f"seed {seed}", evaluator, system, "human_machine", seed=seed)
+    for offset in range(1, tables.run.seeds):
+        seed = tables.run.seed + offset
+        table = tables.try_table(f"seed {seed}", evaluator, system, "human_machine", seed=seed)
         values += [] if table is None else [1 - measures.accuracy(table)]
     spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
-    return {"seeds": values, "seed_spread": spread}
+    return SeedVariation(values, spread)
 
 
 def learning_curve(
-    tables: ScoreTables, evaluator: str, system: str, whole: dict[str, Any]
-) -> list[dict[str, Any]]:
-    """AdverSuc by the number of training pairs, up to the `whole` result."""
-    pairs, folds, points = whole["n"] // 2, tables.folds, []
+    tables: ScoreTables, evaluator: str, system: str, full: Measure
+) -> list[CurvePoint]:
+    """AdverSuc against the number of training pairs.
+
+    Args:
+        tables (`ScoreTables`):
+            Tables of the run.
+        evaluator (`str`):
+            Name of the evaluator.
+        system (`str`):
+            Name of the system.
+        full (`Measure`):
+            AdverSuc with all training pairs: the last point.
+
+    Returns:
+        `list[CurvePoint]`: By rising share; a share with too few pairs is left out.
+    """
+    pairs, folds, points = full.n // 2, tables.folds, []
     for share in (*tables.run.curve, 1.0):
-        found = whole
+        measure = full
         if share < 1:
             what = f"learning curve at {share:g}"
-            table = tables.tried(what, evaluator, system, "human_machine", share=share)
+            table = tables.try_table(what, evaluator, system, "human_machine", share=share)
             if table is None:
                 continue
-            found = measures.adversarial_success(table, tables.run.seed)
-        trained = round(share * pairs * (folds - 1) / folds)
-        points.append(
-            {"system": system, "evaluator": evaluator, "share": share, "n_train": trained,
-             "adversuc": found["adversuc"], "low": found["low"], "high": found["high"]}
-        )  # fmt: skip
+            measure = measures.adversarial_success(table, tables.run.seed)
+        n_train = round(share * pairs * (folds - 1) / folds)
+        numbers = (measure.value, measure.low, measure.high)
+        points.append(CurvePoint(system, evaluator, share, n_train, *numbers))
     return points
 
 
 def length_matched(
     tables: ScoreTables, collector: ResultCollector, evaluator: str, system: str
 ) -> None:
-    """AdverSuc where both classes have the same histogram of lengths, in training and test."""
+    """Add AdverSuc where both classes have the same lengths, in training and test.
+
+    Args:
+        tables (`ScoreTables`):
+            Tables of the run.
+        collector (`ResultCollector`):
+            Gets the result.
+        evaluator (`str`):
+            Name of the evaluator.
+        system (`str`):
+            Name of the system.
+    """
     if not tables.run.length_matched:
         return
     what = "length-matched AdverSuc"
-    table = tables.tried(what, evaluator, system, "human_machine", matched=True)
+    table = tables.try_table(what, evaluator, system, "human_machine", matched=True)
     if table is None:
         return
-    found = measures.adversarial_success(table, tables.run.seed)
-    how = tables.how(evaluator, system, found["n"])
-    collector.add("adversuc_length_matched", system, evaluator, found["adversuc"], found, how)
+    measure = measures.adversarial_success(table, tables.run.seed)
+    fit = tables.fit_details(evaluator, system, measure.n)
+    collector.add("adversuc_length_matched", system, evaluator, measure, fit)

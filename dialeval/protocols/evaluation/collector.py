@@ -1,4 +1,4 @@
-"""What a run has found so far: numbers with their signatures, and warnings."""
+"""Collects the results of a run, with their signatures, and its warnings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,13 +9,35 @@ import pyarrow.compute as pc
 
 from dialeval.dialogues import Passages
 from dialeval.dialogues.storage import batches
-from dialeval.metrics.results import Result, signature, versions
+from dialeval.metrics.results import Result, plain, signature, versions
+from dialeval.protocols.evaluation.measures import Measure
 
-_LEARNT = {
+_TRAINED_ON = {
     "human_vs_random": "random", "machine_vs_random": "this system and random replies",
     "ere": "each scenario",
 }  # fmt: skip
 _LIBRARIES = ("numpy", "scikit-learn", "torch")
+
+
+@dataclass(frozen=True)
+class FitDetails:
+    """How an evaluator was fitted, for the signature of its numbers.
+
+    Args:
+        folds (`int` or `str`):
+            Folds of cross-fitting.
+        threshold (`float` or `str`):
+            Score from which a response is predicted to be human.
+        n_train (`int` or `str`):
+            Pairs that it was trained on.
+        trained_on (`str`, *optional*):
+            Data that it was trained on; follows from the metric by default.
+    """
+
+    folds: int | str
+    threshold: float | str
+    n_train: int | str
+    trained_on: str = ""
 
 
 @dataclass
@@ -26,7 +48,11 @@ class ResultCollector:
         context (`str`):
             Turns of the contexts: see [`turns_of`].
         seed (`int`):
-            Of folds, draws and intervals.
+            Seed of folds, draws and intervals.
+        results (`list[Result]`, *optional*):
+            Results so far.
+        warnings (`list[str]`, *optional*):
+            Warnings so far.
     """
 
     context: str
@@ -39,46 +65,62 @@ class ResultCollector:
         metric: str,
         system: str,
         evaluator: str,
-        value: float,
-        found: Mapping[str, Any],
-        how: Mapping[str, Any],
+        measure: Measure,
+        fit: FitDetails,
         details: Mapping[str, Any] | None = None,
     ) -> None:
-        """Note a number of a judge.
+        """Add a number of an evaluator.
 
         Args:
-            found (`Mapping`):
-                Its interval as `low` and `high`, and `n`.
-            how (`Mapping`):
-                What of the judge moves it (see `Tables.how`): `folds`, `thr`, `n_train`, and
-                `trained_on` where that is not this metric's own.
+            metric (`str`):
+                Name of the metric.
+            system (`str`):
+                Name of the system.
+            evaluator (`str`):
+                Name of the evaluator.
+            measure (`Measure`):
+                The number with its interval; its own details are not added.
+            fit (`FitDetails`):
+                How the evaluator was fitted.
+            details (`Mapping`, *optional*):
+                Details of the result.
         """
-        parts = {"trained_on": _LEARNT.get(metric, "this system"), **how}
-        own = {name: parts[name] for name in ("trained_on", "folds", "thr", "n_train")}
         text = signature(
-            metric=metric, evaluator=evaluator, system=system, ctx=self.context, **own, n=found["n"],
-            seed=self.seed, **library_versions(),
+            metric=metric, evaluator=evaluator, system=system, ctx=self.context,
+            trained_on=fit.trained_on or _TRAINED_ON.get(metric, "this system"),
+            folds=fit.folds, thr=fit.threshold, n_train=fit.n_train, n=measure.n, seed=self.seed,
+            **library_versions(),
         )  # fmt: skip
-        ends = (found["low"], found["high"], found["n"])
-        self.results.append(Result(metric, system, evaluator, value, *ends, text, details or {}))
+        numbers = (measure.value, measure.low, measure.high, measure.n)
+        self.results.append(Result(metric, system, evaluator, *numbers, text, plain(details or {})))
 
     def describe(self, system: str, numbers: Mapping[str, Any], n: int) -> None:
-        """Note what is known of a system's responses without a judge."""
-        nothing = float("nan")
+        """Add numbers about a system's responses that need no evaluator.
+
+        Args:
+            system (`str`):
+                Name of the system, or `"human"`.
+            numbers (`Mapping[str, float]`):
+                Values by metric.
+            n (`int`):
+                Number of responses.
+        """
+        nan = float("nan")
         for metric, value in numbers.items():
             text = signature(metric=metric, system=system, **library_versions())
-            self.results.append(Result(metric, system, "", value, nothing, nothing, n, text))
+            self.results.append(Result(metric, system, "", value, nan, nan, n, text))
 
     def warn(self, text: str) -> None:
-        """Note what a reader has to know, once."""
+        """Add a warning, once."""
         if text not in self.warnings:
             self.warnings.append(text)
 
 
 def library_versions() -> dict[str, str]:
-    """Versions as they stand in signatures: of dialeval, and of what judges learn with."""
-    found = versions()
-    return {"v": found["dialeval"], **{name: found[name] for name in _LIBRARIES if name in found}}
+    """Versions for signatures: of dialeval, and of the libraries that train evaluators."""
+    installed = versions()
+    libraries = {name: installed[name] for name in _LIBRARIES if name in installed}
+    return {"v": installed["dialeval"], **libraries}
 
 
 def turns_of(passages: Passages) -> str:

@@ -1,8 +1,8 @@
-"""Scores for every response by a judge that never saw its dialogue."""
+"""Scores for every response by an evaluator that was not trained on its dialogue."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -23,50 +23,77 @@ from dialeval.scorers.baselines import (
 
 COLUMNS = {
     "id": pa.string(), "dialogue_id": pa.string(), "pair": pa.int64(), "label": pa.int8(),
-    "fold": pa.int16(), "score": pa.float64(), "taken": pa.bool_(), "response_only": pa.float64(),
-    "response_only_taken": pa.bool_(), "shuffled_taken": pa.bool_(), "tokens": pa.int32(),
-    "response": pa.string(), "author": pa.string(),
+    "fold": pa.int16(), "score": pa.float64(), "predicted_human": pa.bool_(),
+    "response_only": pa.float64(), "response_only_predicted_human": pa.bool_(),
+    "shuffled_predicted_human": pa.bool_(), "tokens": pa.int32(), "response": pa.string(),
+    "author": pa.string(),
 }  # fmt: skip
-"""What is known of each response after a judge has read it."""
+"""Columns of a table of scores, one row per response.
+
+Those of the context ablations (`response_only...`, `shuffled...`) are null where an ablation was
+not asked for, or could not be made.
+"""
+
+Ablations = tuple[Passages | None, Passages | None]
+"""Responses without a context, and after another dialogue's; `None` where that is impossible."""
+T = TypeVar("T")
 
 
 class Folds(list[Passages]):
-    """The pairs of each fold; what is made of them is made once for all judges."""
+    """The pairs of each fold, with a cache of what is derived from them, shared by evaluators."""
 
     def __init__(self, pairs: Iterable[Passages], seed: int = 0):
         super().__init__(pairs)
         self.seed = seed
-        self._made: dict[tuple[Any, ...], Any] = {}
+        self._cache: dict[tuple[Any, ...], Any] = {}
 
     def train(self, number: int, share: float = 1.0) -> Passages:
-        """All pairs but those of a fold, or a part of them; a smaller part lies in a larger."""
+        """All pairs but those of a fold, or a subsample; a smaller one is part of a larger one."""
 
         def make() -> Passages:
             if share < 1:
-                return _part(self.train(number), share, self.seed)
-            return numbered([each for at, each in enumerate(self) if at != number and len(each)])
+                return _subsample(self.train(number), share, self.seed)
+            others = [pairs for index, pairs in enumerate(self) if index != number and len(pairs)]
+            return concatenate_pairs(others)
 
-        return self._once(("train", number, share), make)
+        return self._cached(("train", number, share), make)
 
     def pooled(self) -> Passages:
         """The pairs of all folds."""
-        return self._once(("pooled",), lambda: numbered([each for each in self if len(each)]))
+        return self._cached(
+            ("pooled",), lambda: concatenate_pairs([pairs for pairs in self if len(pairs)])
+        )
 
-    def blind(self, number: int | None) -> tuple[Passages, Passages]:
-        """The responses of a fold, or of all, without a context, and after another dialogue's."""
-        nobody, pairs = ConstantScorer(), self.pooled() if number is None else self[number]
-        kinds = (ResponseOnlyScorer(nobody), ShuffledContextScorer(nobody))
-        return self._once(("blind", number), lambda: tuple(each.edited(pairs) for each in kinds))
-
-    def known(self, number: int | None) -> pa.Table:
-        """What is known of the responses of a fold, or of all, before anybody judges them."""
+    def context_ablations(self, number: int | None) -> Ablations:
+        """The pairs of a fold, or of all, without their contexts and with shuffled contexts."""
         pairs = self.pooled() if number is None else self[number]
-        return self._once(("known", number), lambda: known(pairs))
+        return self._cached(("context_ablations", number), lambda: _context_ablations(pairs))
 
-    def _once(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
-        if key not in self._made:
-            self._made[key] = make()
-        return self._made[key]
+    def response_columns(self, number: int | None) -> pa.Table:
+        """The columns of a fold's table, or of all folds', that do not depend on an evaluator."""
+        pairs = self.pooled() if number is None else self[number]
+        return self._cached(("response_columns", number), lambda: response_columns(pairs))
+
+    def _cached(self, key: tuple[Any, ...], make: Callable[[], T]) -> T:
+        if key not in self._cache:
+            self._cache[key] = make()
+        return self._cache[key]
+
+
+def _context_ablations(pairs: Passages) -> Ablations:
+    """Both ablations; `None` for one that these pairs do not allow.
+
+    Contexts can only be shuffled if no dialogue has more than half of the passages.
+    """
+    unused = ConstantScorer()
+
+    def edit(ablation: ResponseOnlyScorer | ShuffledContextScorer) -> Passages | None:
+        try:
+            return ablation.edited(pairs)
+        except BadInput:
+            return None
+
+    return edit(ResponseOnlyScorer(unused)), edit(ShuffledContextScorer(unused))
 
 
 def scenario_folds(
@@ -80,48 +107,75 @@ def scenario_folds(
     """The pairs of each fold of a scenario, drawn inside it, so that no reply is in two folds.
 
     Args:
+        scenario (`str`):
+            A scenario of [`Pairing`], or `"machine_random"`.
+        human (`Passages`):
+            Human passages.
         machine (`Passages`, *optional*):
-            The system's answers, row by row on the human contexts.
+            The system's responses, row by row on the human contexts.
+        k (`int`):
+            Number of folds.
+        seed (`int`):
+            Seed of folds and draws.
         match_length (`int`, *optional*):
-            Leave out pairs whose responses do not fall into one bin of so many tokens.
+            Leave out pairs whose responses do not fall into one bin of this many tokens.
+
+    Returns:
+        `Folds`: The pairs of each fold; a fold may be empty.
+
+    Raises:
+        BadInput: Fewer than two folds have pairs.
     """
     number = fold_numbers(human, k, seed)
-    made = (
-        _pairs(
-            scenario,
-            _rows(human, number == fold),
-            None if machine is None else _rows(machine, number == fold),
-            seed,
-            match_length,
-        )
-        for fold in range(k)
+    folds = Folds(
+        (
+            _pairs(
+                scenario,
+                _rows(human, number == fold),
+                None if machine is None else _rows(machine, number == fold),
+                seed,
+                match_length,
+            )
+            for fold in range(k)
+        ),
+        seed,
     )
-    found = Folds(made, seed)
-    if sum(map(bool, map(len, found))) < 2:
+    if sum(map(bool, map(len, folds))) < 2:
         raise BadInput(
             f"less than two of {k} folds have responses for {scenario} to compare.",
             hint="Give more dialogues.",
         )
-    return found
+    return folds
 
 
-def _rows(passages: Passages, rows: np.ndarray) -> Passages:
-    """Some rows by a mask, without what is known beside the responses: judges do not read it."""
+def _rows(passages: Passages, mask: np.ndarray) -> Passages:
+    """The rows of a mask, without the column `extra`, which evaluators do not read."""
     with PassageFile(passages.features) as file:
         start = 0
         for batch in batches(passages):
-            chosen = batch.filter(pa.array(rows[start : start + batch.num_rows]))
-            at = batch.schema.get_field_index("extra")
-            file.write(chosen.set_column(at, "extra", pa.nulls(len(chosen), pa.string())))
+            selected = batch.filter(pa.array(mask[start : start + batch.num_rows]))
+            column = batch.schema.get_field_index("extra")
+            file.write(selected.set_column(column, "extra", pa.nulls(len(selected), pa.string())))
             start += batch.num_rows
     return file.dataset()
 
 
 def fold_numbers(passages: Passages, k: int, seed: int) -> np.ndarray:
-    """The fold of each passage: dialogues in the order of a hash, dealt out in equal shares.
+    """The fold of each passage: dialogues sorted by a hash and divided into equal parts.
 
-    It does not depend on the order of the rows. The hash has a seed of its own, so that parts that
-    were split off with the run's seed are not single folds.
+    It does not depend on the order of the rows. The hash has its own seed, so that a part that
+    was split off with the run's seed is not a single fold.
+
+    Args:
+        passages (`Passages`):
+            Passages with a `dialogue_id`.
+        k (`int`):
+            Number of folds.
+        seed (`int`):
+            Seed of the hash.
+
+    Returns:
+        `np.ndarray`: A number in [0, k) for each passage.
     """
     names, dialogue = np.unique(np.asarray(passages["dialogue_id"][:]), return_inverse=True)
     order = np.argsort([position(name, seed + 20_011) for name in names.tolist()], kind="stable")
@@ -137,12 +191,12 @@ def _pairs(
     if scenario == "machine_random":
         return _machine_random(human, machine, seed)
     pairing = Pairing(scenario, match_length=match_length, seed=seed)
-    needs = machine if scenario in ("human_machine", "machine_machine") else None
-    may_lack = match_length or scenario in ("human_human", "machine_machine")
+    second = machine if scenario in ("human_machine", "machine_machine") else None
+    may_be_empty = match_length or scenario in ("human_human", "machine_machine")
     try:
-        return pairing(human, needs)
+        return pairing(human, second)
     except BadInput:
-        if not may_lack:
+        if not may_be_empty:
             raise
         return PassageFile(PAIR_FEATURES).dataset()
 
@@ -156,7 +210,7 @@ def _machine_random(human: Passages, machine: Passages | None, seed: int) -> Pas
     random = Pairing("human_random", seed=seed)(human)
     with PassageFile(PAIR_FEATURES) as file:
         for pairs, label in ((machines, 1), (random, 0)):
-            for batch in _with(_second_sides(pairs), label=label, scenario="machine_random"):
+            for batch in _with_values(_second_sides(pairs), label=label, scenario="machine_random"):
                 file.write(batch)
     return file.dataset()
 
@@ -166,13 +220,13 @@ def _second_sides(pairs: Passages) -> Iterator[pa.RecordBatch]:
         yield batch.filter(pc.equal(batch["label"], 0))
 
 
-def _with(rows: Iterable[pa.RecordBatch], **values: Any) -> Iterator[pa.RecordBatch]:
-    """Rows with one value in all of a column."""
+def _with_values(rows: Iterable[pa.RecordBatch], **values: Any) -> Iterator[pa.RecordBatch]:
+    """Rows with columns replaced by one value each."""
     for batch in rows:
         for name, value in values.items():
-            at = batch.schema.get_field_index(name)
-            column = pa.repeat(pa.scalar(value, batch.schema.field(at).type), len(batch))
-            batch = batch.set_column(at, name, column)
+            index = batch.schema.get_field_index(name)
+            column = pa.repeat(pa.scalar(value, batch.schema.field(index).type), len(batch))
+            batch = batch.set_column(index, name, column)
         yield batch
 
 
@@ -182,74 +236,126 @@ def crossfit(
     seed: int,
     fit_context: FitContext,
     share: float = 1.0,
-    done: Callable[[], Any] = lambda: None,
-    blindfolds: bool = True,
+    on_fold: Callable[[], Any] = lambda: None,
+    context_ablation: bool = True,
 ) -> pa.Table:
-    """Every response judged by one that learnt from the other folds.
+    """Scores of every response by an evaluator that was fitted to the other folds.
 
     Args:
-        blindfolds (`bool`, *optional*, defaults to `True`):
-            Whether the judges also read without the true context; else those columns are empty.
+        fit (`Callable`):
+            Fits the evaluator to pairs.
+        folds (`Folds`):
+            The pairs of each fold.
+        seed (`int`):
+            Seed of the evaluator.
+        fit_context (`FitContext`):
+            What evaluators share.
         share (`float`, *optional*, defaults to 1.0):
-            Part of the training pairs that is used, for a learning curve.
-        done (`Callable`, *optional*):
+            Share of the training pairs that is used, for a learning curve.
+        on_fold (`Callable`, *optional*):
             Called after each fold.
+        context_ablation (`bool`, *optional*, defaults to `True`):
+            Whether the evaluators also score the responses without the true context; else those
+            columns are null.
+
+    Returns:
+        `pa.Table`: Columns as in `COLUMNS`, one row per response.
     """
     tables, start = [], 0
     for number, test in enumerate(folds):
         if not len(test):
             continue
         scorer = fit(folds.train(number, share), seed, fit_context)
-        blind = folds.blind(number) if blindfolds else None
-        tables.append(judged(scorer, test, number, start, blind, folds.known(number)))
+        ablations = folds.context_ablations(number) if context_ablation else (None, None)
+        columns = folds.response_columns(number)
+        tables.append(score_pairs(scorer, test, number, start, ablations, columns))
         start += len(test) // 2
-        done()
+        on_fold()
     return pa.concat_tables(tables)
 
 
-def applied(scorer: Any, folds: Folds, blindfolds: bool = True) -> pa.Table:
-    """Every response of all folds judged by one that learnt elsewhere."""
-    blind = folds.blind(None) if blindfolds else None
-    return judged(scorer, folds.pooled(), 0, 0, blind, folds.known(None))
+def apply_scorer(scorer: Any, folds: Folds, context_ablation: bool = True) -> pa.Table:
+    """Scores of every response of all folds by a scorer that is not trained here.
+
+    Args:
+        scorer (`Scorer`):
+            Applied as it is.
+        folds (`Folds`):
+            The pairs of each fold.
+        context_ablation (`bool`, *optional*, defaults to `True`):
+            Whether it also scores the responses without the true context.
+
+    Returns:
+        `pa.Table`: Columns as in `COLUMNS`, one row per response.
+    """
+    ablations = folds.context_ablations(None) if context_ablation else (None, None)
+    columns = folds.response_columns(None)
+    return score_pairs(scorer, folds.pooled(), ablations=ablations, columns=columns)
 
 
-def judged(
+def score_pairs(
     scorer: Any,
     pairs: Passages,
     fold: int = 0,
     first_pair: int = 0,
-    blind: tuple[Passages, Passages] | None = None,
-    facts: pa.Table | None = None,
+    ablations: Ablations = (None, None),
+    columns: pa.Table | None = None,
 ) -> pa.Table:
-    """What a judge says of each response.
+    """A table with the score of each response.
 
     Args:
-        blind (`tuple[Passages, Passages]`, *optional*):
-            The same responses without the true context: see `Folds.blind`.
-        facts (`pa.Table`, *optional*):
-            What is `known` of the responses, where somebody has it already.
+        scorer (`Scorer`):
+            The evaluator.
+        pairs (`Passages`):
+            The responses.
+        fold (`int`, *optional*, defaults to 0):
+            Number of the fold, for the table.
+        first_pair (`int`, *optional*, defaults to 0):
+            Number of the first pair, for the table.
+        ablations (`tuple`, *optional*):
+            The same responses without the true context: see [`Folds.context_ablations`].
+        columns (`pa.Table`, *optional*):
+            What [`response_columns`] returns for the pairs, if it was computed before.
+
+    Returns:
+        `pa.Table`: Columns as in `COLUMNS`, one row per response.
     """
-    facts = known(pairs) if facts is None else facts
-    scores = _finite(scorer, pairs)
-    without = taken_without = shuffled = [None] * len(pairs)
-    if blind is not None:
-        without, other = (_finite(scorer, each) for each in blind)
-        taken_without, shuffled = is_human(scorer, without), is_human(scorer, other)
-    columns = {
-        **{name: facts[name] for name in facts.column_names},
-        "pair": pc.add(facts["pair"], first_pair),
+    columns = response_columns(pairs) if columns is None else columns
+    scores = _finite_scores(scorer, pairs)
+    response_only, without_context = _ablation_scores(scorer, ablations[0], len(pairs))
+    _, shuffled = _ablation_scores(scorer, ablations[1], len(pairs))
+    values = {
+        **{name: columns[name] for name in columns.column_names},
+        "pair": pc.add(columns["pair"], first_pair),
         "fold": np.full(len(pairs), fold),
         "score": scores,
-        "taken": is_human(scorer, scores),
-        "response_only": without,
-        "response_only_taken": taken_without,
-        "shuffled_taken": shuffled,
+        "predicted_human": is_human(scorer, scores),
+        "response_only": response_only,
+        "response_only_predicted_human": without_context,
+        "shuffled_predicted_human": shuffled,
     }
-    return pa.table({name: columns[name] for name in COLUMNS}, pa.schema(COLUMNS))
+    return pa.table({name: values[name] for name in COLUMNS}, pa.schema(COLUMNS))
 
 
-def known(pairs: Passages) -> pa.Table:
-    """What is known of each response before anybody judges it."""
+def _ablation_scores(
+    scorer: Any, passages: Passages | None, n: int
+) -> tuple[Sequence[Any] | np.ndarray, Sequence[Any] | np.ndarray]:
+    """Scores and decisions on ablated passages; nulls where they cannot be scored.
+
+    A baseline that fails must not remove the score that it is compared with.
+    """
+    nulls = [None] * n
+    if passages is None:
+        return nulls, nulls
+    try:
+        scores = _finite_scores(scorer, passages)
+    except BadInput:
+        return nulls, nulls
+    return scores, is_human(scorer, scores)
+
+
+def response_columns(pairs: Passages) -> pa.Table:
+    """The columns of a table of scores that do not depend on an evaluator."""
     names = ("id", "dialogue_id", "pair", "label", "response", "author")
     parts = [pa.Table.from_batches([batch]).select(names) for batch in batches(pairs)]
     table = pa.concat_tables(parts)
@@ -257,7 +363,7 @@ def known(pairs: Passages) -> pa.Table:
     return table.append_column("tokens", pa.array(counts, COLUMNS["tokens"]))
 
 
-def _finite(scorer: Any, pairs: Passages) -> np.ndarray:
+def _finite_scores(scorer: Any, pairs: Passages) -> np.ndarray:
     scores = np.asarray(scorer(pairs), dtype=float)
     if scores.shape != (len(pairs),):
         raise BadInput(f"{scorer.name} gave scores of shape {scores.shape} for {len(pairs)} texts.")
@@ -271,26 +377,26 @@ def _finite(scorer: Any, pairs: Passages) -> np.ndarray:
     return scores
 
 
-def numbered(folds: Sequence[Passages]) -> Passages:
-    """Pairs of several folds in one table, each pair with a number of its own."""
+def concatenate_pairs(folds: Sequence[Passages]) -> Passages:
+    """Pairs of several folds in one table, numbered consecutively."""
     with PassageFile(PAIR_FEATURES) as file:
         start = 0
         for fold in folds:
             for batch in batches(fold):
-                at = batch.schema.get_field_index("pair")
-                file.write(batch.set_column(at, "pair", pc.add(batch["pair"], start)))
+                column = batch.schema.get_field_index("pair")
+                file.write(batch.set_column(column, "pair", pc.add(batch["pair"], start)))
             start += len(fold) // 2
     return file.dataset()
 
 
-def _part(pairs: Passages, share: float, seed: int) -> Passages:
+def _subsample(pairs: Passages, share: float, seed: int) -> Passages:
     numbers = np.asarray(pairs["pair"])
     count = max(2, round(share * len(numbers) / 2))
-    chosen = np.random.default_rng(seed).permutation(np.unique(numbers))[:count]
-    return pairs.select(np.flatnonzero(np.isin(numbers, chosen)))
+    selected = np.random.default_rng(seed).permutation(np.unique(numbers))[:count]
+    return pairs.select(np.flatnonzero(np.isin(numbers, selected)))
 
 
-def remembered(path: Path, make: Callable[[], pa.Table]) -> pa.Table:
+def cached_table(path: Path, make: Callable[[], pa.Table]) -> pa.Table:
     """A table from its file, made and written when it is not there yet."""
     if path.is_file():
         return parquet.read_table(path)

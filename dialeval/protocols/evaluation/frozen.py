@@ -1,6 +1,5 @@
-"""Judges that are applied as they are: saved ones, and language models that were never trained."""
+"""Evaluators that are not trained in a run: saved ones, and language models without training."""
 
-import json
 import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,30 +9,33 @@ from typing import Any
 
 import numpy as np
 
-from dialeval.dialogues import BadInput, Passage, Passages, atomic_write, to_passages
+from dialeval.dialogues import BadInput, Passage, Passages, to_passages
 from dialeval.dialogues.storage import iterate_passages
 from dialeval.dialogues.types import text_key
 from dialeval.protocols.evaluation.inputs import TRAINED_AGAINST
+from dialeval.run_folder import RunFolder
 from dialeval.scorers import Decision, load_scorer
 
 logger = logging.getLogger(__name__)
 
 ZERO_SHOT = "zero-shot"
-ACCUSED = 0.05
-"""Share of humans below the threshold of a judge that brings none along."""
+FALSE_POSITIVES = 0.05
+"""Share of human responses below the threshold of an evaluator that has none of its own."""
 _PAIRS = re.compile(r"(?:^|\|)pairs:(\d+)")
 
 
 class FrozenScorer:
-    """A scorer that is not retrained: higher is human, and no passage is read twice.
+    """A scorer that is not retrained: higher is human, and no passage is scored twice.
 
-    Scores that are low for humans change their sign, and so does the threshold.
+    If the scorer gives humans low scores, scores and threshold change their sign.
 
     Args:
+        scorer (`Scorer`):
+            The scorer.
         name (`str`):
-            What tables call it.
+            Its name in tables.
         key (`str`, *optional*):
-            A name for its weights and settings; by default by its signature and fingerprints.
+            A hash of its weights and settings; by default of its signature and fingerprints.
     """
 
     higher_is_human = True
@@ -42,53 +44,68 @@ class FrozenScorer:
         self.scorer, self.name = scorer, name
         self.key = key or text_key([scorer.signature, *sorted(fingerprints(scorer))])
         self.sign = 1.0 if scorer.higher_is_human else -1.0
-        own = scorer.decision
-        self.decision = Decision(self.sign * own.threshold, own.chosen, own.false_positive_rate)
-        self._known: dict[str, float] = {}
+        decision = scorer.decision
+        self.decision = Decision(
+            self.sign * decision.threshold, decision.chosen, decision.false_positive_rate
+        )
+        self._scores: dict[str, float] = {}
 
     @property
     def signature(self) -> str:
-        """How its numbers are made."""
+        """How its scores are computed."""
         return self.scorer.signature
 
     @property
-    def trained_on(self) -> int | None:
-        """Pairs that it was trained on, where it says so."""
-        told = _PAIRS.search(str((getattr(self.scorer, "training", None) or {}).get("signature")))
+    def n_train(self) -> int | None:
+        """Number of pairs that it was trained on, if it is recorded."""
+        training = getattr(self.scorer, "training", None) or {}
+        match = _PAIRS.search(str(training.get("signature")))
         rows = getattr(self.scorer, "n", None)
-        return int(told[1]) if told else rows // 2 if rows else None
+        return int(match[1]) if match else rows // 2 if rows else None
 
     def __call__(self, passages: Passages | Sequence[Passage]) -> np.ndarray:
         """The score of each passage, in their order."""
-        asked = [(_key(each), each) for each in iterate_passages(passages)]
-        new = {key: each for key, each in asked if key not in self._known}
+        keyed = [(_passage_key(passage), passage) for passage in iterate_passages(passages)]
+        new = {key: passage for key, passage in keyed if key not in self._scores}
         if new:
             scores = np.asarray(self.scorer(to_passages(new.values())), dtype=float)
-            self._known.update(zip(new, (self.sign * scores).tolist(), strict=True))
-        return np.array([self._known[key] for key, _ in asked])
+            self._scores.update(zip(new, (self.sign * scores).tolist(), strict=True))
+        return np.array([self._scores[key] for key, _ in keyed])
 
-    def decide(self, human: Passages, path: Path) -> str:
-        """Choose a threshold by human responses alone where there is none yet; says so if it did.
+    def choose_threshold(self, human: Passages, folder: RunFolder, key: str) -> str:
+        """Choose a threshold from human responses alone, if there is none yet.
 
-        No system moves it: one in twenty human responses lies below. `path` remembers it.
+        It does not depend on any system: 5 % of the human responses lie below.
+
+        Args:
+            human (`Passages`):
+                Human responses.
+            folder (`RunFolder`):
+                Caches the threshold.
+            key (`str`):
+                Key in the cache.
+
+        Returns:
+            `str`: A warning if a threshold was chosen, else `""`.
         """
         if self.decision.chosen != "unset":
             return ""
-        if not path.is_file():
+
+        def choose() -> list[float]:
             scores = np.sort(self(human))
-            threshold = float(scores[int(ACCUSED * len(scores))])
-            with atomic_write(path) as file:
-                json.dump([threshold, float((scores < threshold).mean()), len(scores)], file)
-        threshold, accused, n = json.loads(path.read_text("utf-8"))
-        self.decision = Decision(threshold, "humans", accused, n)
+            threshold = float(scores[int(FALSE_POSITIVES * len(scores))])
+            return [threshold, float((scores < threshold).mean()), len(scores)]
+
+        threshold, share, n = folder.cached_json(key, choose)
+        self.decision = Decision(threshold, "humans", share, n)
         return (
-            f"{self.name} has no threshold of its own: the one used takes {accused:.1%} of the "
-            "human responses for machines. AUROC needs none."
+            f"{self.name} has no threshold of its own: the one used classifies {share:.1%} of the "
+            "human responses as machine. AUROC needs no threshold."
         )
 
 
 def load_frozen(name: str, where: str) -> FrozenScorer:
-    """A judge by a folder, a name on the Hub, or `zero-shot[:MEASURE[:MODEL]]`."""
+    """An evaluator from a folder, a name on the Hub, or `zero-shot[:MEASURE[:MODEL]]`."""
     kind, *rest = where.split(":", 2)
     if kind == ZERO_SHOT:
         from dialeval.scorers.zeroshot import ZeroShotScorer
@@ -97,104 +114,112 @@ def load_frozen(name: str, where: str) -> FrozenScorer:
         scorer = ZeroShotScorer.from_pretrained(model or "smollm2", measure or "fast-detectgpt")
         return FrozenScorer(scorer, name)
     scorer = load_scorer(where)
-    content = _content(where)
-    return FrozenScorer(
-        scorer, name, text_key([scorer.signature, *sorted(fingerprints(scorer)), content])
-    )
+    key = text_key([scorer.signature, *sorted(fingerprints(scorer)), _folder_hash(where)])
+    return FrozenScorer(scorer, name, key)
 
 
-def frozen_names(texts: Iterable[str], known: Iterable[str]) -> dict[str, str]:
-    """The judges that are not `known` ones to be trained, by their name, and where they are.
+def frozen_names(texts: Iterable[str], trainable: Iterable[str]) -> dict[str, str]:
+    """The evaluators that are not trained here: name in tables -> folder or specification.
+
+    Args:
+        texts (`Iterable[str]`):
+            Evaluators as given on the command line.
+        trainable (`Iterable[str]`):
+            Names of evaluators that are trained in a run.
+
+    Returns:
+        `dict[str, str]`: Without those that are trained.
 
     Raises:
-        BadInput: For a name that is no folder, no name on the Hub and no language model, and where
-            two judges have one name.
+        BadInput: A text is no folder, no name on the Hub and no language model, or two evaluators
+            have the same name.
     """
-    known, found = list(known), {}
+    trainable = list(trainable)
+    locations: dict[str, str] = {}
     for text in texts:
-        if text in known:
+        if text in trainable:
             continue
-        name, where = evaluator_name(text, known), text.partition("=")[2] or text
-        if "=" not in text and not _is_place(text):
-            choices = f"Choose from {', '.join(known)}, all"
+        name, where = evaluator_name(text, trainable), text.partition("=")[2] or text
+        if "=" not in text and not _is_location(text):
+            choices = f"Choose from {', '.join(trainable)}, all"
             hint = f"{choices}; or name a saved one by its folder, or {ZERO_SHOT}."
             raise BadInput(f"Unknown evaluator {text!r}.", hint=hint)
-        if not name or name in known or found.get(name, where) != where:
-            hint = "Give it a name of its own: --evaluator mine=FOLDER"
+        if not name or name in trainable or locations.get(name, where) != where:
+            hint = "Give it another name: --evaluator mine=FOLDER"
             raise BadInput(f"a saved evaluator cannot be called {name!r} here.", hint=hint)
-        found[name] = where
-    return found
+        locations[name] = where
+    return locations
 
 
-def evaluator_name(text: str, known: Iterable[str]) -> str:
-    """What tables call an evaluator: NAME of NAME=FOLDER, a folder's own name, or the text.
+def evaluator_name(text: str, trainable: Iterable[str]) -> str:
+    """The name of an evaluator in tables: NAME of NAME=FOLDER, a folder's name, or the text.
 
     Example:
         >>> evaluator_name("mine=runs/x", []), evaluator_name("svm-unigram", ["svm-unigram"])
         ('mine', 'svm-unigram')
     """
     name, sign, _ = text.partition("=")
-    if sign or text in known:
+    if sign or text in trainable:
         return name
     name = Path(text).resolve().name if Path(text).is_dir() else text
-    return f"{name} (saved)" if name in known else name
+    return f"{name} (saved)" if name in trainable else name
 
 
 def warn_if_trained_against(generator_training: Mapping[str, Any] | None, scorer: Any) -> bool:
-    """Whether a generator was trained against this very judge; a warning is logged if so.
+    """Whether a generator was trained against this very evaluator; logs a warning if so.
 
-    The discriminator that gave the rewards and the evaluator share no parameters (Li et al.,
-    2017, sec. 4): a generator has learnt what pleases the former.
+    The discriminator that gave the rewards and the evaluator must not share parameters (Li et
+    al., 2017, sec. 4): the generator was optimised for the former.
 
     Args:
         generator_training (`Mapping`, *optional*):
             What `Generator.training` holds; `discriminator_fingerprint` is a text or a list.
         scorer (`Scorer`):
-            The evaluator; those inside it count too. One without a fingerprint is no such judge.
+            The evaluator; scorers inside it count too, those without a fingerprint do not.
     """
-    told = (generator_training or {}).get(TRAINED_AGAINST) or ()
-    known = {told} if isinstance(told, str) else set(told)
-    if not known & fingerprints(scorer):
+    recorded = (generator_training or {}).get(TRAINED_AGAINST) or ()
+    adversaries = {recorded} if isinstance(recorded, str) else set(recorded)
+    if not adversaries & fingerprints(scorer):
         return False
     logger.warning("%s %s", getattr(scorer, "name", "This evaluator"), AGAINST)
     return True
 
 
 AGAINST = (
-    "is the discriminator that the generator was trained against, so that its accuracy says "
-    "nothing about other judges. Evaluate with one that shares no parameters with it."
+    "is the discriminator that the generator was trained against, so its accuracy does not carry "
+    "over to other evaluators. Evaluate with one that shares no parameters with it."
 )
 
 
 def fingerprints(scorer: Any) -> set[str]:
-    """Of a scorer, and of those whose numbers or vectors it uses."""
-    inside = [getattr(scorer, name, None) for name in ("scorer", "represent", "first", "second")]
-    inside += dict(getattr(scorer, "features", None) or {}).values()
-    own = getattr(scorer, "fingerprint", None)
-    return {own} - {None} | {
-        each for one in inside if one is not None for each in fingerprints(one)
+    """Fingerprints of a scorer, and of those whose numbers or vectors it uses."""
+    inner = [getattr(scorer, name, None) for name in ("scorer", "represent", "first", "second")]
+    inner += dict(getattr(scorer, "features", None) or {}).values()
+    outer = getattr(scorer, "fingerprint", None)
+    return {outer} - {None} | {
+        fingerprint for part in inner if part is not None for fingerprint in fingerprints(part)
     }
 
 
-def _is_place(text: str) -> bool:
+def _is_location(text: str) -> bool:
     return text.split(":")[0] == ZERO_SHOT or "/" in text or Path(text).is_dir()
 
 
-def _key(passage: Passage) -> str:
+def _passage_key(passage: Passage) -> str:
     turns = (part for turn in passage.context for part in (turn.speaker, turn.text))
     return text_key([passage.id, passage.author, passage.response, *turns])
 
 
-def _content(where: str) -> str:
-    """A name for what stands in the folder of a saved judge."""
+def _folder_hash(where: str) -> str:
+    """A hash of the files of a saved evaluator."""
     if Path(where).is_dir():
         folder = Path(where)
     else:
         from huggingface_hub import snapshot_download
 
         folder = Path(snapshot_download(where, local_files_only=True))
-    found = blake2b(digest_size=8)
+    digest = blake2b(digest_size=8)
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        found.update(path.relative_to(folder).as_posix().encode())
-        found.update(path.read_bytes())
-    return found.hexdigest()
+        digest.update(path.relative_to(folder).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()

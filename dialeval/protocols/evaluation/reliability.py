@@ -1,4 +1,4 @@
-"""Can a judge be trusted? Four scenarios in which the right answer is known.
+"""Can an evaluator be trusted? Four scenarios in which the correct outcome is known.
 
 (Li et al., 2017, sec. 4.2)
 """
@@ -10,50 +10,64 @@ from dialeval.protocols.evaluation.collector import ResultCollector
 from dialeval.protocols.evaluation.tables import RELIABILITY, ScoreTables
 
 RETRAINED, TRANSFER = "ere", "ere_transfer"
-"""The error of judges that learn each scenario, and of those that are applied as they are: another
-quantity under a name of its own."""
+"""Metric of evaluators that are trained on each scenario, and of those that are applied as they
+are; these are different quantities, so they have different names."""
+DETAILS = ("scenarios", "random_guess", "noise_floor", "missing")
+"""Details of a reliability error that are reported."""
 
 
-def note_reliability(
+def add_reliability(
     tables: ScoreTables,
     collector: ResultCollector,
     evaluator: str,
     system: str,
-    partly: bool = False,
+    partial: bool = False,
 ) -> None:
-    """Note the error of a judge; the system gives the scenario `machine_machine`.
+    """Add the reliability error of an evaluator.
 
     Args:
-        partly (`bool`, *optional*, defaults to `False`):
-            Whether scenarios are noted, without an error, where one of the four has no data.
+        tables (`ScoreTables`):
+            Tables of the run.
+        collector (`ResultCollector`):
+            Gets the result.
+        evaluator (`str`):
+            Name of the evaluator.
+        system (`str`):
+            System whose responses make up the scenario `machine_machine`; `""` if there is none.
+        partial (`bool`, *optional*, defaults to `False`):
+            Whether scenarios are reported, without an error, where one of the four has no data.
     """
     if tables.missing:
-        collector.warn(f"No ERE: the data have too little for {', '.join(tables.missing)}.")
+        collector.warn(_missing_warning(tables.missing))
     if not system:
-        collector.warn("No ERE: machine_machine needs a system. Name one: --system parrot")
-    if (tables.missing or not system) and not partly:
+        collector.warn("ERE skipped: machine_machine needs a system. Name one: --system parrot")
+    if (tables.missing or not system) and not partial:
         return
-    parts = _parts(tables, evaluator, system)
-    if not parts or (len(parts) < len(RELIABILITY) and not partly):
+    parts = _scenario_tables(tables, evaluator, system)
+    if not parts or (len(parts) < len(RELIABILITY) and not partial):
         return
-    found = measures.reliability_error(parts, tables.run.seed, tables.threshold(evaluator))
-    how = tables.how(evaluator, system, *(len(table) for table in parts.values()))
-    names = ("scenarios", "random_guess", "noise_floor", "missing")
-    details = {key: found[key] for key in names if key in found}
+    measure = measures.reliability_error(parts, tables.run.seed, tables.threshold(evaluator))
+    fit = tables.fit_details(evaluator, system, *(len(table) for table in parts.values()))
+    details = {name: measure.details[name] for name in DETAILS if name in measure.details}
     frozen = evaluator in tables.frozen
     details["ere_mode"] = "transfer" if frozen else "retrained"
-    metric = TRANSFER if frozen else RETRAINED
-    collector.add(metric, system, evaluator, found["ere"], found, how, details)
+    collector.add(TRANSFER if frozen else RETRAINED, system, evaluator, measure, fit, details)
 
 
-def _parts(tables: ScoreTables, evaluator: str, system: str) -> dict[str, pa.Table]:
-    """The table of each scenario that the data have enough for."""
+def _missing_warning(missing: list[str]) -> str:
+    if missing == ["human_next"]:
+        return "ERE skipped: no next turns in the data (human_next)."
+    return f"ERE skipped: not enough data for {', '.join(missing)}."
+
+
+def _scenario_tables(tables: ScoreTables, evaluator: str, system: str) -> dict[str, pa.Table]:
+    """The table of each scenario that has enough data."""
     parts = {}
     for name in RELIABILITY:
-        whose = system if name == "machine_machine" else ""
         if name in tables.missing or (name == "machine_machine" and not system):
             continue
-        table = tables.tried(f"ERE, {name},", evaluator, whose, name)
+        answers = system if name == "machine_machine" else ""
+        table = tables.try_table(f"ERE, {name},", evaluator, answers, name)
         if table is not None:
             parts[name] = table
     return parts

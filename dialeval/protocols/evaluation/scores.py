@@ -1,4 +1,4 @@
-"""Reliability of a judge whose scores somebody has already, from a table in a file."""
+"""Reliability of an evaluator from a table of its scores in a file."""
 
 import csv
 import json
@@ -15,16 +15,17 @@ from dialeval.dialogues import BadInput
 from dialeval.dialogues.sources import Source
 from dialeval.dialogues.types import text_key
 from dialeval.metrics.ere import GOLD
-from dialeval.metrics.results import plain, signature, versions
+from dialeval.metrics.evaluation_results import ReliabilityResults
+from dialeval.metrics.results import signature
 from dialeval.protocols.evaluation import measures
-from dialeval.protocols.evaluation.collector import ResultCollector, library_versions
-from dialeval.protocols.evaluation.reliability import RETRAINED, TRANSFER
-from dialeval.protocols.evaluation.writing import check_output_dir, write_results
+from dialeval.protocols.evaluation.collector import FitDetails, ResultCollector, library_versions
+from dialeval.protocols.evaluation.reliability import DETAILS, RETRAINED, TRANSFER
+from dialeval.protocols.evaluation.writing import difference_of_settings, output_folder
 
 NEEDED = ("score", "label", "scenario")
 ELSEWHERE = ("human_machine", "machine_random")
 """Scenarios of an evaluation that say nothing about reliability."""
-_UNKNOWN = dict.fromkeys(("trained_on", "folds", "n_train"), "unknown")
+_UNKNOWN = "unknown"
 _SCHEMA = pa.schema({
     "score": pa.float64(), "label": pa.int8(), "scenario": pa.string(), "dialogue_id": pa.string(),
     "evaluator": pa.string(), "system": pa.string(),
@@ -39,66 +40,82 @@ def reliability_of_scores(
     retrained: bool = True,
     seed: int = 0,
     overwrite: bool = False,
-) -> dict[str, Any]:
-    """The reliability of each evaluator in a table of scores; writes and gives `results.json`.
+) -> ReliabilityResults:
+    """The reliability of each evaluator in a table of scores.
 
     Args:
         path (`Path` or `str`):
             JSON lines, CSV, TSV or Parquet with `score`, `label` (1 for positive examples) and
-            `scenario`; `dialogue_id`, `evaluator` and `system` count where they are there.
+            `scenario`; the columns `dialogue_id`, `evaluator` and `system` are optional.
+        folder (`Path` or `str`):
+            Output folder for `results.json`.
+        threshold (`float`, *optional*, defaults to 0.5):
+            Score from which a response is predicted to be human.
+        higher_is_human (`bool`, *optional*, defaults to `True`):
+            Whether human responses have high scores.
         retrained (`bool`, *optional*, defaults to `True`):
-            Whether the judge learnt each scenario; the error of one that did not has another name.
+            Whether the evaluator was trained on each scenario; if not, the metric is another one.
+        seed (`int`, *optional*, defaults to 0):
+            Seed of the intervals.
+        overwrite (`bool`, *optional*, defaults to `False`):
+            Whether results of another run may be replaced.
+
+    Returns:
+        `ReliabilityResults`: Also written to the folder.
     """
-    path, folder = Path(path), Path(folder)
+    path, output = Path(path), output_folder(folder)
     table = read_scored(path)
     evaluators = list(dict.fromkeys(table["evaluator"].to_pylist()))
     facts = {"threshold": threshold, "higher_is_human": higher_is_human, "retrained": retrained,
              "seed": seed}  # fmt: skip
     settings = {"protocol": "reliability", "scores": path.name, **facts, "evaluators": evaluators,
-                "answers": {}, "saved": {},
-                "run": text_key([_content(table), *map(str, facts.values())])}  # fmt: skip
-    if not overwrite:
-        check_output_dir(folder, settings)
+                "answers": {}, "frozen": {},
+                "run": text_key([_content_key(table), *map(str, facts.values())])}  # fmt: skip
+    output.check(settings, difference_of_settings, overwrite=overwrite)
     collector = ResultCollector("unknown", seed)
     try:
-        _note(collector, table, threshold, 1.0 if higher_is_human else -1.0, retrained)
+        _add_errors(collector, table, threshold, 1.0 if higher_is_human else -1.0, retrained)
     except ValueError as error:  # a scenario with one class only
         raise BadInput(str(error), path) from None
     how = signature(
         evaluators="+".join(evaluators), scores=path.name, thr=threshold, n=len(table), seed=seed,
         **library_versions(),
     )  # fmt: skip
-    told = {"results": [each.to_dict() for each in collector.results], "warnings": collector.warnings,
-            "settings": plain(settings), "versions": versions(), "signature": how}  # fmt: skip
-    write_results(folder, told, {})
-    return told
+    results = ReliabilityResults(
+        results=tuple(collector.results),
+        warnings=tuple(collector.warnings),
+        settings=settings,
+        signature=how,
+    )
+    with output.lock():
+        results.save(output.path)
+    return results
 
 
-def _note(
+def _add_errors(
     collector: ResultCollector, table: pa.Table, threshold: float, sign: float, retrained: bool
 ) -> None:
-    """Note the error of each evaluator; scores that are low for humans change their sign."""
-    turned = table.set_column(0, "score", pa.array(sign * table["score"].to_numpy()))
-    for (evaluator, system), parts in _by_judge(turned).items():
-        found = measures.reliability_error(parts, collector.seed, sign * threshold)
-        for name in found.get("missing", ()):
+    """Add the error of each evaluator; scores that are low for humans change their sign."""
+    signed = table.set_column(0, "score", pa.array(sign * table["score"].to_numpy()))
+    for (evaluator, system), parts in _by_evaluator(signed).items():
+        measure = measures.reliability_error(parts, collector.seed, sign * threshold)
+        for name in measure.details.get("missing", ()):
             collector.warn(f"No ERE of {evaluator}: there are no scores of {name}.")
-        names = ("scenarios", "random_guess", "noise_floor", "missing")
-        details = {name: found[name] for name in names if name in found}
+        details = {name: measure.details[name] for name in DETAILS if name in measure.details}
         metric = RETRAINED if retrained else TRANSFER
         details["ere_mode"] = "retrained" if retrained else "transfer"
-        how = {**_UNKNOWN, "thr": threshold}
-        collector.add(metric, system, evaluator, found["ere"], found, how, details)
+        fit = FitDetails(_UNKNOWN, threshold, _UNKNOWN, trained_on=_UNKNOWN)
+        collector.add(metric, system, evaluator, measure, fit, details)
 
 
 def read_scored(path: Path) -> pa.Table:
     """A table of scores with the columns of `_SCHEMA`, each row checked.
 
     Raises:
-        BadInput: For a column that is missing, a score that is no finite number, a label other
-            than 0 and 1, a scenario that there is none of, and where nothing is left.
+        BadInput: A column is missing, a score is no finite number, a label is neither 0 nor 1, a
+            scenario is unknown, or no row is left.
     """
-    rows = [_checked(row, path, line) for line, row in _records(path)]
+    rows = [_check_row(row, path, line) for line, row in _records(path)]
     rows = [row for row in rows if row["scenario"] not in ELSEWHERE]
     if not rows:
         hint = f"Give responses of {', '.join(GOLD)}."
@@ -106,24 +123,24 @@ def read_scored(path: Path) -> pa.Table:
     for row in rows:
         row["evaluator"] = row["evaluator"] or path.stem
     if not all(row["dialogue_id"] for row in rows):
-        for number, row in enumerate(rows):  # no units are known: each response is its own
+        for number, row in enumerate(rows):  # without dialogues, each response is a unit
             row["dialogue_id"] = str(number)
     return pa.Table.from_pylist(rows, _SCHEMA)
 
 
-def _by_judge(table: pa.Table) -> dict[tuple[str, str], dict[str, pa.Table]]:
+def _by_evaluator(table: pa.Table) -> dict[tuple[str, str], dict[str, pa.Table]]:
     """The scenarios of each evaluator, with the machine responses of each system in turn."""
     columns = {name: np.asarray(table[name].to_pylist(), dtype=object)
                for name in ("evaluator", "system", "scenario")}  # fmt: skip
-    found = {}
+    tables = {}
     for evaluator in dict.fromkeys(columns["evaluator"].tolist()):
-        own = columns["evaluator"] == evaluator
-        named = dict.fromkeys(columns["system"][own].tolist())
-        for system in [name for name in named if name] or [""]:
-            mine = own & np.isin(columns["system"], (system, ""))
-            parts = {name: table.filter(mine & (columns["scenario"] == name)) for name in GOLD}
-            found[evaluator, system] = {name: part for name, part in parts.items() if len(part)}
-    return found
+        by_evaluator = columns["evaluator"] == evaluator
+        names = dict.fromkeys(columns["system"][by_evaluator].tolist())
+        for system in [name for name in names if name] or [""]:
+            mask = by_evaluator & np.isin(columns["system"], (system, ""))
+            parts = {name: table.filter(mask & (columns["scenario"] == name)) for name in GOLD}
+            tables[evaluator, system] = {name: part for name, part in parts.items() if len(part)}
+    return tables
 
 
 def _records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -143,17 +160,17 @@ def _records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
             raise BadInput(f"expected a Parquet file, but {error}.", path) from None
     else:
         hint = "Give a .jsonl, .csv, .tsv or .parquet file."
-        raise BadInput(f"cannot tell how to read the ending {kind!r}.", path, hint=hint)
+        raise BadInput(f"could not read it: unknown ending {kind!r}.", path, hint=hint)
 
 
-def _checked(row: Any, path: Path, line: int) -> dict[str, Any]:
+def _check_row(row: Any, path: Path, line: int) -> dict[str, Any]:
     missing = [name for name in NEEDED if not isinstance(row, dict) or row.get(name) is None]
     if missing:
         hint = f"Each row needs {', '.join(NEEDED)}."
         raise BadInput(f"{', '.join(missing)} is missing.", path, line, hint)
     score, label, scenario = _number(row["score"]), _label(row["label"]), str(row["scenario"])
     if not math.isfinite(score):
-        hint = "Drop such rows, or find out why the judge gave them."
+        hint = "Drop such rows, or find out why the evaluator gave them."
         raise BadInput(f"the score {row['score']!r} is no finite number.", path, line, hint)
     if label not in (0, 1):
         hint = "1 is a positive example, such as a true reply, and 0 a negative one."
@@ -176,5 +193,5 @@ def _label(value: Any) -> float:
     return {"true": 1.0, "false": 0.0}.get(str(value).strip().lower(), _number(value))
 
 
-def _content(table: pa.Table) -> str:
+def _content_key(table: pa.Table) -> str:
     return text_key(json.dumps(row) for row in table.to_pylist())

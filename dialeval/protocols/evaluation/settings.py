@@ -1,4 +1,4 @@
-"""How systems are evaluated."""
+"""Settings of an evaluation."""
 
 from dataclasses import dataclass
 
@@ -8,19 +8,23 @@ from dialeval.protocols.evaluation.evaluators import resolve_evaluators
 
 @dataclass
 class EvaluationRun:
-    """How systems are evaluated.
+    """Settings of an evaluation.
 
     Args:
         evaluators (`list[str]`, *optional*):
-            Names of judges, or `["all"]`; the fast ones by default.
+            Names of evaluators, or `["all"]`; the fast ones by default.
         folds (`int`, *optional*, defaults to 5):
-            Folds of cross-fitting; fewer are used where dialogues are few.
+            Folds of cross-fitting; fewer are used if there are few dialogues.
         seeds (`int`, *optional*, defaults to 3):
-            Seeds whose spread stands beside AdverSuc.
+            Seeds for the spread of AdverSuc.
         curve (`tuple[float, ...]`, *optional*):
-            Shares of the training pairs in the learning curve, beside all of them.
+            Shares of the training pairs in the learning curve, in addition to all of them.
         length_matched (`bool`, *optional*, defaults to `True`):
             Whether AdverSuc is also measured with the same lengths in both classes.
+        seed (`int`, *optional*, defaults to 0):
+            Seed of folds, draws, evaluators and intervals.
+        output_dir (`str`, *optional*, defaults to `"runs/evaluation"`):
+            Folder for results, scores and cache.
         overwrite (`bool`, *optional*, defaults to `False`):
             Whether results of another run in the output folder may be replaced.
     """
@@ -34,13 +38,11 @@ class EvaluationRun:
     output_dir: str = "runs/evaluation"
     overwrite: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.folds < 2:
             raise BadInput(f"cross-fitting needs 2 folds or more, but got {self.folds}.")
         if self.seeds < 1:
             raise BadInput(f"an evaluation needs 1 seed or more, but got {self.seeds}.")
         if not all(0 < share < 1 for share in self.curve):
             raise BadInput(f"shares of a learning curve lie between 0 and 1, but got {self.curve}.")
-        resolve_evaluators(
-            self.evaluators
-        )  # an unknown name is said before anything is read or fitted
+        resolve_evaluators(self.evaluators)  # refuses unknown names before anything is read

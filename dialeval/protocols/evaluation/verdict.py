@@ -1,32 +1,41 @@
-"""What the numbers say about a system, in words and in a fixed order."""
+"""What the numbers of one evaluator show about a system, in words."""
 
 from dataclasses import dataclass
 
+from dialeval.metrics.evaluation_results import (
+    CONTEXT_INDEPENDENT,
+    DISTINGUISHABLE,
+    INCONCLUSIVE,
+    INDISTINGUISHABLE,
+    TOO_WEAK,
+    Verdict,
+)
+
 ALPHA = 0.05
 SAME = 0.55
-"""Accuracy below which two sides count as the same, if the interval lies below it."""
+"""Two sides count as the same if the interval of the accuracy lies below this."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a verdict rests on, all of one judge.
+    """The numbers that a verdict is based on, all of one evaluator.
 
     Args:
         accuracy, low, high (`float`):
-            Of telling the system from humans, with its interval.
+            Accuracy on the system's and human responses, with its interval.
         p_value (`float`):
-            That this is above chance.
+            Of the test that this accuracy is above chance.
         control, control_p (`float`):
-            Accuracy of telling human from random replies (`None` where that could not be tried),
-            and that it is above chance.
+            Accuracy on human and random replies (`None` if it could not be computed), and the
+            p-value of the test that it is above chance.
+        n (`int`):
+            Number of contexts.
         random (`float`, *optional*):
-            Accuracy of telling the system's replies from random ones.
+            Accuracy on the system's and random replies.
         below_control (`bool`, *optional*, defaults to `False`):
             Whether that is significantly below the control.
-        n (`int`):
-            Contexts.
         retrained (`bool`, *optional*, defaults to `True`):
-            Whether the judge has learnt to tell this very system.
+            Whether the evaluator was trained on this system.
     """
 
     accuracy: float
@@ -41,68 +50,85 @@ class Evidence:
     retrained: bool = True
 
 
-def verdict(system: str, evaluator: str, found: Evidence) -> tuple[str, str]:
-    """The verdict, and the sentences that explain it.
+def verdict(system: str, evaluator: str, evidence: Evidence) -> Verdict:
+    """The verdict on a system, with sentences that explain it.
+
+    Args:
+        system (`str`):
+            Name of the system.
+        evaluator (`str`):
+            Name of the evaluator.
+        evidence (`Evidence`):
+            Its numbers.
+
+    Returns:
+        `Verdict`: The first that applies, in a fixed order.
 
     Example:
-        >>> found = Evidence(0.9, 0.88, 0.92, 0.001, 0.7, 0.001, 1000)
-        >>> verdict("bot", "svm", found)[0]
-        'told apart'
+        >>> evidence = Evidence(0.9, 0.88, 0.92, 0.001, 0.7, 0.001, 1000)
+        >>> verdict("bot", "svm", evidence).verdict
+        'distinguishable'
     """
-    name, text = _verdict(system, evaluator, found)
-    if not found.retrained and found.p_value >= ALPHA:
-        text += f" It was not trained on {system}: a judge that is may tell more."
-    return name, text
+    name, text = _name_and_text(system, evaluator, evidence)
+    if not evidence.retrained and evidence.p_value >= ALPHA:
+        text += f" It was not trained on {system}; an evaluator that is may detect more."
+    return Verdict(system, evaluator, name, text)
 
 
-def _verdict(system: str, evaluator: str, found: Evidence) -> tuple[str, str]:
-    told = f"accuracy {found.accuracy:.3f} [{found.low:.3f}, {found.high:.3f}], "
-    told += f"p {_p(found.p_value)}, {found.n:,} contexts"
-    if found.control is None or found.control_p >= ALPHA:
-        return "judge too weak to say", _too_weak(system, evaluator, found, told)
-    control = f"human from random replies at {found.control:.3f} (p {_p(found.control_p)})"
-    if found.p_value < ALPHA:
-        return "told apart", f"{evaluator} tells {system} from humans: {told}. It tells {control}."
-    if found.below_control and found.random is not None:
-        return "won by noise", (
-            f"{evaluator} does not tell {system} from humans: {told}. But it tells {system}'s replies "
-            f"from random ones at {found.random:.3f} only, and {control}: the replies look human "
-            "and hardly depend on the context."
+def _name_and_text(system: str, evaluator: str, evidence: Evidence) -> tuple[str, str]:
+    numbers = f"accuracy {evidence.accuracy:.3f} [{evidence.low:.3f}, {evidence.high:.3f}], "
+    numbers += f"p {_p_value(evidence.p_value)}, {evidence.n:,} contexts"
+    if evidence.control is None or evidence.control_p >= ALPHA:
+        return TOO_WEAK, _too_weak(system, evaluator, evidence, numbers)
+    control = f"human from random replies (accuracy {evidence.control:.3f}, "
+    control += f"p {_p_value(evidence.control_p)})"
+    if evidence.p_value < ALPHA:
+        return DISTINGUISHABLE, (
+            f"{evaluator} distinguishes {system} from humans: {numbers}. It also distinguishes "
+            f"{control}."
         )
-    if found.high < SAME:
-        return "cannot be told apart", (
-            f"{evaluator} tells {control}, but not {system} from humans: {told}; the whole interval "
-            f"lies below {SAME}."
+    if evidence.below_control and evidence.random is not None:
+        return CONTEXT_INDEPENDENT, (
+            f"{evaluator} does not distinguish {system} from humans: {numbers}. But it "
+            f"distinguishes {system}'s replies from random ones with an accuracy of only "
+            f"{evidence.random:.3f}, significantly less well than {control}: the replies look "
+            "human but hardly depend on the context."
         )
-    return "inconclusive", (
-        f"{evaluator} tells {control}, but leaves open whether {system} can be told from humans: "
-        f"{told}. About {_more(found):,} more contexts would settle it."
+    if evidence.high < SAME:
+        return INDISTINGUISHABLE, (
+            f"{evaluator} distinguishes {control}, but not {system} from humans: {numbers}; the "
+            f"whole interval lies below {SAME}."
+        )
+    return INCONCLUSIVE, (
+        f"{evaluator} distinguishes {control}, but the data do not show whether {system} can be "
+        f"distinguished from humans: {numbers}. About {_more_contexts(evidence):,} more contexts "
+        "would settle it."
     )
 
 
-def _too_weak(system: str, evaluator: str, found: Evidence, told: str) -> str:
-    tried = (
-        "could not be tried on human and random replies"
-        if found.control is None
-        else "does not tell human from random replies "
-        f"(accuracy {found.control:.3f}, p {_p(found.control_p)})"
+def _too_weak(system: str, evaluator: str, evidence: Evidence, numbers: str) -> str:
+    control = (
+        "could not be tested on human and random replies"
+        if evidence.control is None
+        else "does not distinguish human from random replies "
+        f"(accuracy {evidence.control:.3f}, p {_p_value(evidence.control_p)})"
     )
-    why = f"{evaluator} {tried}, so nothing shows that it reads for meaning."
-    if found.p_value < ALPHA:
+    text = f"{evaluator} failed its control: it {control}, so it may not use the context at all."
+    if evidence.p_value < ALPHA:
         return (
-            f"{why} It tells {system} from humans by their surface ({told}), but what it misses "
-            f"proves nothing about {system}."
+            f"{text} It distinguishes {system} from humans by surface features ({numbers}), but "
+            f"an undetected difference would prove nothing about {system}."
         )
-    return f"{why} That it does not tell {system} from humans either ({told}) proves nothing."
+    return f"{text} That it does not distinguish {system} from humans ({numbers}) proves nothing."
 
 
-def _more(found: Evidence) -> int:
-    """Contexts that would settle it, if the accuracy stayed as it is."""
-    half = max(found.high - found.accuracy, 1e-6)
-    gap = found.accuracy - 0.5 if found.accuracy >= SAME else SAME - found.accuracy
+def _more_contexts(evidence: Evidence) -> int:
+    """Additional contexts for a clear verdict, if the accuracy stayed the same."""
+    half = max(evidence.high - evidence.accuracy, 1e-6)
+    gap = evidence.accuracy - 0.5 if evidence.accuracy >= SAME else SAME - evidence.accuracy
     factor = (half / max(abs(gap), 0.01)) ** 2
-    return max(found.n // 10, round(found.n * (factor - 1)), 10)
+    return max(evidence.n // 10, round(evidence.n * (factor - 1)), 10)
 
 
-def _p(value: float) -> str:
+def _p_value(value: float) -> str:
     return "< .001" if value < 0.001 else f"{value:.3f}"
