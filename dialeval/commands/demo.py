@@ -61,7 +61,7 @@ CONTEXTS = 120
 
 def _answers(output_dir: Path, test: Any, seed: int) -> dict[str, Any]:
     """Human passages of the test part, and what systems say in their place."""
-    from dialeval.commands.generate import model_responder, simple_responder
+    from dialeval.commands.generate import load_and_say
     from dialeval.dialogues import BadInput, ReadOptions, iterate, read
     from dialeval.dialogues.splits import sample_dialogues
     from dialeval.reports.generation import samples_table
@@ -69,13 +69,10 @@ def _answers(output_dir: Path, test: Any, seed: int) -> dict[str, Any]:
 
     human = sample_dialogues(test, CONTEXTS, seed)
     asked = list(iterate(human))
-    responders = [
-        simple_responder(name, human, None, "I don't know.", seed, None)
-        for name in ("parrot", "constant")
-    ]
+    responders = [load_and_say(name, seed=seed, pool=human) for name in ("parrot", "constant")]
     try:
         settings = {"top_p": 0.9}
-        model = model_responder("smollm2", settings=settings, max_new_tokens=30, seed=seed)
+        model = load_and_say("smollm2", settings=settings, max_new_tokens=30, seed=seed)
         responders.insert(0, model)
     except BadInput as error:
         say(f"[yellow]Without SmolLM2: {error}[/]")
@@ -107,14 +104,14 @@ STRATEGIES = ("random-swap", "stopword-dropout", "add-negation", "antonym")
 
 def _perturb(output_dir: Path, test: Any, seed: int) -> None:
     """SmolLM2's replies to normal and perturbed contexts, with a page of their own."""
-    from dialeval.commands.generate import contexts, model_responder
+    from dialeval.commands.generate import contexts, load_and_say
     from dialeval.commands.robustness import show
     from dialeval.dialogues import BadInput
     from dialeval.perturbations import perturbations
     from dialeval.protocols.robustness import RobustnessRun, robustness
 
     try:
-        model = model_responder("smollm2", "greedy", max_new_tokens=20, seed=seed)
+        model = load_and_say("smollm2", decoding="greedy", max_new_tokens=20, seed=seed)
     except BadInput as error:
         say(f"[yellow]Without SmolLM2 there is nothing to perturb: {error}[/]")
         return

@@ -9,8 +9,6 @@ from dialeval.commands.console import err, out, say
 from dialeval.commands.data import options as o
 
 FORMATS = ("table", "markdown", "latex", "json")
-ANSWERING = ("parrot", "random", "next", "constant", "retrieval")
-"""Responders that need nothing but the contexts and the human replies."""
 Formats = Annotated[str, typer.Option("--format", help=f"What to print: {', '.join(FORMATS)}.")]
 Evaluators = Annotated[
     list[str] | None,
@@ -26,8 +24,8 @@ def evaluate(
     system: Annotated[
         list[str] | None,
         typer.Option(
-            help="NAME=FILE of its responses, or who answers now: parrot, random, smollm2, a "
-            "generator's folder. Repeatable."
+            help="NAME=FILE of its responses, or a live system: parrot, random, smollm2, a "
+            "generator's folder, model@http://host/v1, NAME=any of these. Repeatable."
         ),
     ] = None,
     evaluator: Evaluators = None,
@@ -178,12 +176,13 @@ def _answers(
 ) -> tuple[str, Any, dict[str, Any]]:
     """A system's name, its answers, from a file or given now, and how it was trained."""
     from dialeval.dialogues import BadInput, authors, by_author
+    from dialeval.responders import parse_spec
 
-    name, sign, path = text.partition("=")
-    if not sign and Path(text).is_file() and Path(text).suffix != ".gguf":
-        name, sign, path = Path(text).stem, "=", text
-    if not sign:
+    spec = parse_spec(text)
+    if spec.kind != "stored" or "path" not in spec.options:
         return _answered(text, human, folder, seed, decoding, tokens)
+    path = spec.options["path"]
+    name = spec.name or Path(path).stem
     found, _ = o.read_files([path], options)
     if not len(found):
         raise BadInput("it holds no responses.", path, hint=f"Give what {name} answered.")
@@ -214,10 +213,12 @@ def _answered(
     text: str, human: Any, folder: Path, seed: int, decoding: str, tokens: int
 ) -> tuple[str, Any, dict[str, Any]]:
     """The name of a responder, its answers (a run that was stopped goes on), and its training."""
+    from dialeval.commands.generate import load_and_say
     from dialeval.dialogues import ReadOptions, iterate, read
     from dialeval.responders.journal import generate, run_hash
 
-    responder, asked = _responder(text, human, seed, decoding, tokens), list(iterate(human))
+    responder = load_and_say(text, seed=seed, decoding=decoding, max_new_tokens=tokens, pool=human)
+    asked = list(iterate(human))
     # Answers to other contexts, or by other settings, have another name: nothing is replaced.
     key = run_hash(responder.signature, asked)[:8]
     path = folder / "systems" / f"{responder.name.replace('/', '-')}-{key}.jsonl"
@@ -225,23 +226,3 @@ def _answered(
     options = ReadOptions(keep_duplicates=True, allow_empty=True)
     training = getattr(getattr(responder, "generator", None), "training", None)
     return responder.name, read(str(done.path), options)[0], training or {}
-
-
-def _responder(text: str, human: Any, seed: int, decoding: str, tokens: int) -> Any:
-    from dialeval.commands.generate import SIMPLE, model_responder, simple_responder
-    from dialeval.dialogues import BadInput
-
-    choices = f"or choose from {', '.join(ANSWERING)}."
-    if text in ANSWERING:
-        return simple_responder(text, human, None, "I don't know.", seed, None)
-    if text in SIMPLE:
-        raise BadInput(
-            f"{text!r} needs settings of its own.",
-            hint=f"Let it answer with `dialeval generate --responder {text}`, then give the file "
-            f"(--system {text}=FILE), {choices}",
-        )
-    try:
-        return model_responder(text, decoding, max_new_tokens=tokens, seed=seed)
-    except BadInput as error:
-        hint = f"{error.hint} Or name a file, --system NAME=FILE, {choices}"
-        raise BadInput(error.message, error.path, error.line, hint) from None

@@ -1,70 +1,133 @@
-"""`dialeval generate`: contexts answered by a model, an endpoint, or a simple responder."""
+"""`dialeval generate`: responses of a model, a server, or a simple responder to contexts."""
+
+from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from dialeval.commands.console import out, say
 from dialeval.commands.data import options as o
+from dialeval.commands.settings import with_settings
 
-SIMPLE = ("parrot", "random", "next", "constant", "retrieval", "stored", "endpoint")
+if TYPE_CHECKING:
+    from dialeval.dialogues import Passage, Passages, ReadOptions
+    from dialeval.responders import Responder
+    from dialeval.responders.journal import GenerationSummary
 
 
+def option(help: str, *flags: str) -> dict[str, Any]:
+    """Metadata of a dataclass field that becomes a command-line option."""
+    return {"help": help, "flags": flags}
+
+
+@dataclass(frozen=True)
+class ModelSettings:
+    """Settings of responders that `generate` and `selfchat` share."""
+
+    decoding: str = field(
+        default="sampling",
+        metadata=option(
+            "Decoding strategy; `generate --decoding list` prints them.", "--decoding", "-d"
+        ),
+    )
+    settings: list[str] | None = field(
+        default=None,
+        metadata=option("Setting of the strategy, such as temperature=0.7. Repeatable.", "--set"),
+    )
+    max_new_tokens: int = field(
+        default=40, metadata=option("Maximum number of tokens of a response.")
+    )
+    chat_template: str | None = field(default=None, metadata=option("auto, none, or a Jinja file."))
+    system_prompt: str | None = field(
+        default=None, metadata=option("System prompt of a chat model.")
+    )
+    device: str | None = field(
+        default=None, metadata=option("cpu, cuda, cuda:1, mps; the best available by default.")
+    )
+    seed: int = field(default=0, metadata=option("Seed of every hash and draw."))
+
+    def options(self) -> dict[str, Any]:
+        """Keyword arguments of `load_responder`."""
+        return {**vars(self), "settings": dict(map(setting, self.settings or []))}
+
+
+@dataclass(frozen=True)
+class GenerationSettings(ModelSettings):
+    """All settings of a responder."""
+
+    n: int = field(default=1, metadata=option("Responses per context.", "-n"))
+    name: str | None = field(
+        default=None, metadata=option("Name of the responder: the author of its responses.")
+    )
+    backward: str | None = field(
+        default=None, metadata=option("Model of p(s|t), for mmi-backward.")
+    )
+    language_model: str | None = field(
+        default=None, metadata=option("Model of p(t), for mmi-penalty.")
+    )
+    adapter: str | None = field(default=None, metadata=option("LoRA adapter of the model."))
+    max_tokens: int | None = field(default=None, metadata=option("Tokens of a batch."))
+    concurrency: int = field(
+        default=8, metadata=option("Maximum number of simultaneous requests to a server.")
+    )
+    api_key_env: str = field(
+        default="OPENAI_API_KEY", metadata=option("Environment variable with the server's key.")
+    )
+
+
+@dataclass(frozen=True)
+class GenerationJob:
+    """Which responder responds to which contexts, and where the responses are written."""
+
+    model: str | None = field(
+        default=None,
+        metadata=option(
+            "smollm2 (the default), a folder, a .gguf file, a Hub name, or model@http://host/v1.",
+            "--model",
+            "-m",
+        ),
+    )
+    responder: str | None = field(
+        default=None,
+        metadata=option(
+            "In place of a model: parrot, random, next, constant, retrieval, stored, endpoint, or "
+            "package.module:Class; `dialeval list responders` prints all."
+        ),
+    )
+    data: list[str] | None = field(
+        default=None, metadata=option("Files with the contexts; the embedded corpus.")
+    )
+    output: Path = field(
+        default=Path("generated.jsonl"),
+        metadata=option("File to write: .jsonl, .csv, .tsv, .parquet", "--output", "-o"),
+    )
+    limit: int | None = field(
+        default=None,
+        metadata=option("Maximum number of contexts, drawn with the seed; 20 without --data."),
+    )
+    pool: list[str] | None = field(
+        default=None,
+        metadata=option("Files of human replies for random and retrieval; the data by default."),
+    )
+    text: str | None = field(
+        default=None, metadata=option('Text of `constant`; "I don\'t know." by default.')
+    )
+    answers: list[str] | None = field(
+        default=None, metadata=option("Files of responses, for `stored`.")
+    )
+    url: str = field(
+        default="http://localhost:8000/v1",
+        metadata=option("OpenAI-compatible server of `endpoint`."),
+    )
+    overwrite: bool = field(default=False, metadata=option("Replace the output of another run."))
+
+
+@with_settings(job=GenerationJob, settings=GenerationSettings)
 def generate(
-    model: Annotated[
-        str | None,
-        typer.Option("--model", "-m", help="Generator: smollm2, a folder, a .gguf, a Hub name."),
-    ] = None,
-    responder: Annotated[
-        str | None, typer.Option(help=f"In place of a model: {', '.join(SIMPLE)}.")
-    ] = None,
-    data: Annotated[
-        list[str] | None, typer.Option(help="Files whose contexts are answered; chitchat.")
-    ] = None,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="File to write: .jsonl, .csv, .tsv, .parquet")
-    ] = Path("generated.jsonl"),
-    decoding: Annotated[
-        str, typer.Option("--decoding", "-d", help="Strategy; `--decoding list` shows them all.")
-    ] = "sampling",
-    set: Annotated[
-        list[str] | None,
-        typer.Option(help="Setting of the strategy, such as temperature=0.7. Repeatable."),
-    ] = None,
-    limit: Annotated[
-        int | None, typer.Option(help="Contexts at most, drawn with the seed; 20 without --data.")
-    ] = None,
-    n: Annotated[int, typer.Option("-n", help="Answers to each context.")] = 1,
-    max_new_tokens: Annotated[int, typer.Option(help="Tokens of an answer at most.")] = 40,
-    backward: Annotated[str | None, typer.Option(help="Model of p(s|t), for mmi-backward.")] = None,
-    language_model: Annotated[str | None, typer.Option(help="Of p(t), for mmi-penalty.")] = None,
-    chat_template: Annotated[str | None, typer.Option(help="auto, none, or a Jinja file.")] = None,
-    system_prompt: Annotated[
-        str | None, typer.Option(help="What a chat model is told first.")
-    ] = None,
-    adapter: Annotated[str | None, typer.Option(help="LoRA adapter of the model.")] = None,
-    pool: Annotated[
-        list[str] | None,
-        typer.Option(help="Files of human replies for random and retrieval; the data by default."),
-    ] = None,
-    text: Annotated[str, typer.Option(help="What `constant` always says.")] = "I don't know.",
-    answers: Annotated[list[str] | None, typer.Option(help="Files of `stored`.")] = None,
-    url: Annotated[
-        str, typer.Option(help="OpenAI-compatible server of `endpoint`.")
-    ] = "http://localhost:8000/v1",
-    concurrency: Annotated[int, typer.Option(help="Requests to the endpoint at once.")] = 8,
-    api_key_env: Annotated[
-        str, typer.Option(help="Environment variable that holds the endpoint's key.")
-    ] = "OPENAI_API_KEY",
-    name: Annotated[
-        str | None, typer.Option(help="What to call the author of the answers.")
-    ] = None,
-    seed: o.Seed = 0,
-    device: Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1, mps; best first.")] = None,
-    max_tokens: Annotated[int | None, typer.Option(help="Tokens of a batch.")] = None,
-    overwrite: Annotated[bool, typer.Option(help="Replace what another run wrote.")] = False,
+    job: GenerationJob,
+    settings: GenerationSettings,
     format: o.Format = None,
     skip_bad: o.SkipBad = False,
     context_turns: o.ContextTurns = None,
@@ -72,64 +135,89 @@ def generate(
     column: o.Column = None,
     turn_separator: o.Separator = None,
 ) -> None:
-    """Answer contexts. A run that was stopped goes on when the same command is given again.
+    """Respond to contexts. If a run was stopped, the same command resumes it.
 
-    With no options it lets SmolLM2 answer 20 contexts of the embedded corpus.
+    Without options, SmolLM2 responds to 20 contexts of the embedded corpus.
     """
-    if decoding == "list":
-        return _show_decodings()
-    from accelerate import Accelerator
-
-    from dialeval.dialogues import BadInput
-    from dialeval.reports.generation import samples_table
-    from dialeval.responders.journal import generate as run
-    from dialeval.responders.language import warnings
-
-    if responder and responder not in SIMPLE:
-        raise BadInput(f"Unknown responder {responder!r}.", hint=f"Choose {', '.join(SIMPLE)}.")
-    accelerator = Accelerator(cpu=device == "cpu")
-    limit = limit or (20 if data is None else None)
+    if settings.decoding == "list":
+        _print_decodings()
+        return
     options = o.read_options(
         format, skip_bad, None, column, turn_separator, context_turns, filter=filter,
         allow_empty=True,
     )  # fmt: skip
-    found, _ = o.read_files(data or ["chitchat"], options)
-    asked = contexts(found, limit, seed)
-    if responder in (None, "endpoint"):
-        settings = dict(setting(each) for each in set or [])
-        common = {"n": n, "seed": seed, "name": name or ""}
-    if responder is None:
-        who = model_responder(
-            model or "smollm2", decoding, settings, device=device, chat_template=chat_template,
-            system_prompt=system_prompt, adapter=adapter, backward=backward,
-            language_model=language_model, max_new_tokens=max_new_tokens, max_tokens=max_tokens,
-            progress=accelerator.is_main_process, **common,
-        )  # fmt: skip
-    elif responder == "endpoint":
-        from dialeval.responders.endpoint import EndpointResponder
+    run_generation(job, settings, options)
 
-        if not model:
-            raise BadInput("the endpoint has to be told which model.", hint="Name it: --model.")
-        common |= {"max_tokens": max_new_tokens, "concurrency": concurrency, **settings}
-        common |= {"system_prompt": system_prompt, "api_key_env": api_key_env}
-        who = EndpointResponder(url, model, **common)
-    else:
-        people = o.read_files(pool, options)[0] if pool else found
-        stored = o.read_files(answers, options)[0] if answers else None
-        who = simple_responder(responder, people, stored, text, seed, name)
-    say(f"[bold]{who.name}[/] answers {len(asked):,} contexts")
-    done = run(who, asked, output, accelerator, overwrite)
+
+def run_generation(job: GenerationJob, settings: GenerationSettings, options: ReadOptions) -> None:
+    """Read the contexts, load the responder, and write and print its responses.
+
+    Args:
+        job (`GenerationJob`):
+            Responder, contexts and output.
+        settings (`GenerationSettings`):
+            Of the responder.
+        options (`ReadOptions`):
+            How files are read.
+    """
+    from accelerate import Accelerator
+
+    from dialeval.responders.journal import generate as write_responses
+
+    _check_responder(job)
+    accelerator = Accelerator(cpu=settings.device == "cpu")
+    passages, _ = o.read_files(job.data or ["chitchat"], options)
+    asked = contexts(passages, job.limit or (None if job.data else 20), settings.seed)
+    pool = o.read_files(job.pool, options)[0] if job.pool else passages
+    responder = load_and_say(
+        job.responder or job.model or "smollm2",
+        pool=pool,
+        progress=accelerator.is_main_process,
+        **settings.options(),
+        **_source(job, options),
+    )
+    say(f"[bold]{responder.name}[/] responds to {len(asked):,} contexts")
+    summary = write_responses(responder, asked, job.output, accelerator, job.overwrite)
     if accelerator.is_main_process:
-        out.print(samples_table(output, 6))
-        for warning in warnings(getattr(who, "counts", Counter())):
-            say(f"[yellow]{warning}[/]")
-        again = f", {done.found_done:,} of them done before" if done.found_done else ""
-        say(f"{done.contexts:,} contexts{again}, {done.answers:,} answers: [bold]{output}[/]")
-        say(f"[dim]{done.signature}[/]")
+        _print_summary(responder, summary)
 
 
-def contexts(passages: Any, limit: int | None, seed: int) -> list[Any]:
-    """One passage for each context, so many at most, drawn with the seed."""
+def load_and_say(spec: str, **options: Any) -> Responder:
+    """Load a responder; a model that runs here is printed with its device.
+
+    Args:
+        spec (`str`):
+            Any specification that `load_responder` knows.
+        options:
+            As in `load_responder`.
+
+    Returns:
+        `Responder`: With a progress bar, if it has one.
+    """
+    from dialeval.responders import load_responder
+
+    responder = load_responder(spec, **{"progress": True, **options})
+    generator = getattr(responder, "generator", None)
+    if generator is not None:
+        device, dtype = generator.model.device, generator.model.dtype
+        say(f"Loaded [bold]{generator.name}[/] on {device}, {dtype}")
+    return responder
+
+
+def contexts(passages: Passages, limit: int | None, seed: int) -> list[Passage]:
+    """One passage per context.
+
+    Args:
+        passages (`Passages`):
+            Perhaps with several responses to one context.
+        limit (`int` or `None`):
+            Maximum number of contexts.
+        seed (`int`):
+            Of the draw, if there are more.
+
+    Returns:
+        `list[Passage]`: In the order of the passages.
+    """
     import numpy as np
 
     from dialeval.dialogues import iterate
@@ -143,80 +231,63 @@ def contexts(passages: Any, limit: int | None, seed: int) -> list[Any]:
     return list(iterate(passages.select(first)))
 
 
-def model_responder(
-    model: str,
-    strategy: str = "sampling",
-    settings: dict[str, Any] | None = None,
-    *,
-    device: str | None = None,
-    chat_template: str | None = None,
-    system_prompt: str | None = None,
-    adapter: str | None = None,
-    backward: str | None = None,
-    language_model: str | None = None,
-    **options: Any,
-) -> Any:
-    """A generator with a strategy by its name; `options` are those of `GeneratorResponder`."""
-    from dialeval.responders.decoding import decoding
-    from dialeval.responders.generators import load_generator
-    from dialeval.responders.language import GeneratorResponder
-
-    chosen = decoding(strategy, **(settings or {}))
-    generator = load_generator(model, chat_template, system_prompt, adapter, device)
-    say(f"Loaded [bold]{generator.name}[/] on {generator.model.device}, {generator.model.dtype}")
-    helpers = {
-        key: load_generator(path, device=device)
-        for key, path in (("backward", backward), ("language_model", language_model))
-        if path
-    }
-    return GeneratorResponder(generator, chosen, **{"progress": True, **options}, **helpers)
-
-
-def simple_responder(
-    kind: str, pool: Any, stored: Any, text: str, seed: int, name: str | None
-) -> Any:
-    from dialeval.dialogues import BadInput, by_author
-    from dialeval.responders.retrieval import RetrievalResponder
-    from dialeval.responders.simple import (
-        ConstantResponder,
-        NextResponder,
-        ParrotResponder,
-        RandomResponder,
-    )
-    from dialeval.responders.stored import StoredResponder
-
-    if kind == "stored":
-        if stored is None:
-            raise BadInput("no file of stored answers.", hint="Name it with --answers.")
-        return StoredResponder(stored, name)
-    named = {"name": name} if name else {}
-    makers = {
-        "parrot": lambda: ParrotResponder("random", seed=seed, **named),
-        "random": lambda: RandomResponder(by_author(pool, "human"), seed, **named),
-        "next": lambda: NextResponder(**named),
-        "constant": lambda: ConstantResponder(text, **named),
-        "retrieval": lambda: RetrievalResponder(by_author(pool, "human"), **named),
-    }
-    return makers[kind]()
-
-
 def setting(text: str) -> tuple[str, Any]:
-    """`name=value`, the value a number, yes or no, or a word."""
+    """Parse `name=value`; the value becomes a number, a boolean, a tuple or a string."""
     import json
 
     from dialeval.dialogues import BadInput
 
     key, sign, value = text.partition("=")
     if not sign:
-        raise BadInput(f"expected name=value, found {text!r}.", hint="Say --set temperature=0.7")
+        hint = "For example --set temperature=0.7"
+        raise BadInput(f"expected name=value, but got {text!r}.", hint=hint)
     try:
-        found = json.loads(value.lower())
+        parsed = json.loads(value.lower())
     except json.JSONDecodeError:
         return key, value
-    return key, tuple(found) if isinstance(found, list) else found
+    return key, tuple(parsed) if isinstance(parsed, list) else parsed
 
 
-def _show_decodings() -> None:
+def _check_responder(job: GenerationJob) -> None:
+    """Refuse what cannot be loaded before anything is read."""
+    from dialeval.dialogues import BadInput
+    from dialeval.registry import unknown_name
+    from dialeval.responders import RESPONDERS, parse_spec
+
+    if not job.responder:
+        return
+    if parse_spec(job.responder).kind == "generator":
+        raise unknown_name("responder", job.responder, RESPONDERS)
+    if job.responder == "endpoint" and not job.model:
+        hint = "Give --model, or --model NAME@URL without --responder."
+        raise BadInput("the endpoint needs the name of its model.", hint=hint)
+    if job.responder == "stored" and not job.answers:
+        raise BadInput("no file of stored responses.", hint="Give it with --answers.")
+
+
+def _source(job: GenerationJob, options: ReadOptions) -> dict[str, Any]:
+    """Options of a named responder."""
+    if job.responder == "endpoint":
+        return {"model": job.model, "url": job.url}
+    if job.responder == "stored" and job.answers:
+        return {"answers": o.read_files(job.answers, options)[0]}
+    return {"text": job.text} if job.responder == "constant" else {}
+
+
+def _print_summary(responder: Responder, summary: GenerationSummary) -> None:
+    from dialeval.reports.generation import samples_table
+    from dialeval.responders.language import warnings
+
+    out.print(samples_table(summary.path, 6))
+    for warning in warnings(getattr(responder, "counts", Counter())):
+        say(f"[yellow]{warning}[/]")
+    resumed = f", {summary.already_done:,} from an earlier run" if summary.already_done else ""
+    numbers = f"{summary.contexts:,} contexts{resumed}, {summary.answers:,} responses"
+    say(f"{numbers}: [bold]{summary.path}[/]")
+    say(f"[dim]{summary.signature}[/]")
+
+
+def _print_decodings() -> None:
     from rich.markup import escape
     from rich.table import Table
 
@@ -224,6 +295,6 @@ def _show_decodings() -> None:
 
     table = Table("name", "what it does", "settings and their defaults")
     for name, strategy in DECODINGS.items():
-        told = repr(strategy).partition("(")[2].removesuffix(")")
-        table.add_row(name, (strategy.__doc__ or "").split("\n")[0], escape(told))
+        defaults = repr(strategy).partition("(")[2].removesuffix(")")
+        table.add_row(name, (strategy.__doc__ or "").split("\n")[0], escape(defaults))
     out.print(table)

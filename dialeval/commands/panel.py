@@ -15,7 +15,10 @@ def panel(
         list[str] | None, typer.Option(help="Who sits on it; all by default. Repeatable.")
     ] = None,
     llm: Annotated[
-        str | None, typer.Option(help="Adds a chat model: smollm2, a folder, a .gguf, a Hub name.")
+        str | None,
+        typer.Option(
+            help="Adds a chat model: smollm2, a folder, a .gguf, a Hub name, model@http://host/v1."
+        ),
     ] = None,
     url: Annotated[
         str | None, typer.Option(help="Or one behind an OpenAI-compatible server; with --model.")
@@ -92,28 +95,33 @@ def _asker(
     """Who is asked: a model here, or a server."""
     from dialeval.dialogues import BadInput
     from dialeval.protocols.llm_judge import EndpointAsker, GeneratorAsker
-    from dialeval.responders.endpoint import EndpointResponder
-    from dialeval.responders.generators import load_generator
+    from dialeval.responders import parse_spec
+    from dialeval.responders.registry import load_responder
 
     url, model = server["url"], server["model"]
+    is_server = not llm or parse_spec(llm).kind == "endpoint"
     if llm and (url or model):
         raise BadInput("one LLM at a time.", hint="Give --llm, or --url and --model.")
-    if llm:
-        generator = load_generator(llm, chat_template)
-        return GeneratorAsker(generator, samples, temperature, max_new_tokens, seed)
-    if not (url and model):
+    if not llm and not (url and model):
         raise BadInput("a server needs an address and a model.", hint="Give --url and --model.")
-    responder = EndpointResponder(
-        url,
-        model,
-        n=max(1, samples),
-        temperature=temperature if samples else 0.0,
-        max_tokens=max_new_tokens,
+    address = {} if llm else {"url": url, "model": model}
+    responder: Any = load_responder(
+        llm or "endpoint",
         seed=seed,
+        max_new_tokens=max_new_tokens,
+        n=max(1, samples),
+        settings={"temperature": temperature if samples else 0.0} if is_server else None,
+        chat_template=chat_template,
         concurrency=server["concurrency"],
         api_key_env=server["key"],
+        **address,
     )
-    return EndpointAsker(responder)
+    if is_server:
+        return EndpointAsker(responder)
+    if not hasattr(responder, "generator"):
+        hint = "Give smollm2, a folder, a .gguf file, a Hub name, or model@http://host/v1."
+        raise BadInput(f"{responder.name} cannot answer questions.", hint=hint)
+    return GeneratorAsker(responder.generator, samples, temperature, max_new_tokens, seed)
 
 
 def _judged(

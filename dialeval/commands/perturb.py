@@ -147,11 +147,11 @@ def _wrapped(chosen: list[Any], rate: float | None, vocabulary: Path | None, com
 
 def _paraphraser(model: str, floor: float, seed: int) -> dict[str, Any]:
     """A generator that puts things into other words, and a sentence encoder that checks it."""
-    from dialeval.commands.generate import model_responder
+    from dialeval.commands.generate import load_and_say
     from dialeval.perturbations.generative import INSTRUCTION
 
     asked = {"system_prompt": INSTRUCTION, "seed": seed, "max_new_tokens": 60}
-    found = {"paraphrase": model_responder(model, "greedy", {}, **asked)}
+    found = {"paraphrase": load_and_say(model, decoding="greedy", **asked)}
     if floor <= 0:
         return found
     from dialeval.models.embedding import MiniLm

@@ -189,14 +189,13 @@ def _contexts(
 
 def _responder(text: str, pool: Any, decoding: str, tokens: int, seed: int) -> Any:
     """A responder whose answers depend on the words of a context, not on a draw by its hash."""
-    from dialeval.commands.generate import model_responder, simple_responder
-    from dialeval.responders.simple import ParrotResponder
+    from dialeval.commands.generate import load_and_say
+    from dialeval.responders import parse_spec
 
-    if text == "parrot":
-        return ParrotResponder(-1)
-    if text in ("constant", "retrieval"):
-        return simple_responder(text, pool, None, "I don't know.", seed, None)
-    return model_responder(text, decoding, max_new_tokens=tokens, seed=seed)
+    options = {"turn": -1} if parse_spec(text).kind == "parrot" else {}
+    return load_and_say(
+        text, seed=seed, decoding=decoding, max_new_tokens=tokens, pool=pool, **options
+    )
 
 
 def _stored(

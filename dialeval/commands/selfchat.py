@@ -1,67 +1,79 @@
-"""`dialeval selfchat`: two responders go on with a conversation by themselves."""
+"""`dialeval selfchat`: two responders continue conversations."""
 
+from __future__ import annotations
+
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from dialeval.commands.console import out, say
 from dialeval.commands.data import options as o
-from dialeval.commands.generate import contexts, model_responder, setting
+from dialeval.commands.generate import ModelSettings, contexts, load_and_say, option
+from dialeval.commands.settings import with_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dialeval.dialogues import Dialogue
 
 
+@dataclass(frozen=True)
+class SelfChatJob:
+    """Who chats, from which contexts, and where the chats are written."""
+
+    one: str = field(
+        default="smollm2",
+        metadata=option(
+            "First speaker: parrot, smollm2, a folder, a .gguf file, a Hub name, model@http://host/v1."
+        ),
+    )
+    two: str | None = field(
+        default=None, metadata=option("Second speaker; the same as the first by default.")
+    )
+    data: list[str] | None = field(
+        default=None, metadata=option("Files with the first turns; the embedded corpus by default.")
+    )
+    turns: int = field(default=3, metadata=option("New turns; 3 in Li et al. (2017)."))
+    limit: int = field(
+        default=20, metadata=option("Maximum number of conversations, drawn with the seed.")
+    )
+    output: Path = field(
+        default=Path("selfchat.jsonl"), metadata=option("File of JSON lines.", "--output", "-o")
+    )
+
+
+@with_settings(job=SelfChatJob, settings=ModelSettings)
 def selfchat(
-    one: Annotated[
-        str, typer.Option(help="Who speaks first: smollm2, a folder, a .gguf, a Hub name, parrot.")
-    ] = "smollm2",
-    two: Annotated[str | None, typer.Option(help="Who answers; the same by default.")] = None,
-    data: Annotated[
-        list[str] | None, typer.Option(help="Files whose contexts they begin with; chitchat.")
-    ] = None,
-    turns: Annotated[int, typer.Option(help="New turns; 3 in Li et al. (2017).")] = 3,
-    limit: Annotated[int, typer.Option(help="Conversations at most, drawn with the seed.")] = 20,
-    output: Annotated[Path, typer.Option("--output", "-o", help="File of JSON lines.")] = Path(
-        "selfchat.jsonl"
-    ),
-    decoding: Annotated[
-        str, typer.Option("--decoding", "-d", help="Strategy; see `generate --decoding list`.")
-    ] = "sampling",
-    set: Annotated[
-        list[str] | None, typer.Option(help="Setting of the strategy, as name=value. Repeatable.")
-    ] = None,
-    max_new_tokens: Annotated[int, typer.Option(help="Tokens of a turn at most.")] = 40,
-    chat_template: Annotated[str | None, typer.Option(help="auto, none, or a Jinja file.")] = None,
-    system_prompt: Annotated[str | None, typer.Option(help="What both are told first.")] = None,
-    seed: o.Seed = 0,
-    device: Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1, mps; best first.")] = None,
+    job: SelfChatJob,
+    settings: ModelSettings,
     format: o.Format = None,
     context_turns: o.ContextTurns = None,
     filter: o.Filter = "none",
 ) -> None:
-    """Let two responders talk, from contexts of a corpus; one chat a line, readable as `chat`."""
-    import json
-
-    from dialeval.dialogues import atomic_write
+    """Let two responders chat, starting from contexts of a corpus; one chat per line."""
     from dialeval.reports.generation import chat_table
     from dialeval.responders.selfchat import self_chat
-    from dialeval.responders.simple import ParrotResponder
 
     options = o.read_options(format, context_turns=context_turns, filter=filter)
-    found, _ = o.read_files(data or ["chitchat"], options)
-    settings = dict(setting(each) for each in set or [])
+    passages, _ = o.read_files(job.data or ["chitchat"], options)
+    first = load_and_say(job.one, pool=passages, **settings.options())
+    second = first
+    if job.two and job.two != job.one:
+        second = load_and_say(job.two, pool=passages, **settings.options())
+    chats = list(self_chat(first, second, contexts(passages, job.limit, settings.seed), job.turns))
+    _write(chats, job.output)
+    out.print(chat_table(chats[:3]))
+    say(f"{len(chats):,} conversations: [bold]{job.output}[/]")
+    say(f"[dim]{first.signature}[/]" + (f"\n[dim]{second.signature}[/]" if job.two else ""))
 
-    def responder(name: str):
-        if name == "parrot":
-            return ParrotResponder("random", seed=seed)
-        return model_responder(
-            name, decoding, settings, device=device, chat_template=chat_template,
-            system_prompt=system_prompt, max_new_tokens=max_new_tokens, seed=seed,
-        )  # fmt: skip
 
-    first = responder(one)
-    second = first if two in (None, one) else responder(two)
-    chats = list(self_chat(first, second, contexts(found, limit, seed), turns))
-    with atomic_write(output) as file:
+def _write(chats: Sequence[Dialogue], path: Path) -> None:
+    """Write one chat per line, in the `chat` format."""
+    import json
+
+    from dialeval.files import atomic_write
+
+    with atomic_write(path) as file:
         for chat in chats:
             messages = [
                 {"role": turn.speaker, "content": turn.text, "author": turn.author}
@@ -69,6 +81,3 @@ def selfchat(
             ]
             record = {"id": chat.id, "messages": messages, **chat.extra}
             file.write(json.dumps(record, ensure_ascii=False) + "\n")
-    out.print(chat_table(chats[:3]))
-    say(f"{len(chats):,} conversations: [bold]{output}[/]")
-    say(f"[dim]{first.signature}[/]" + (f"\n[dim]{second.signature}[/]" if two else ""))

@@ -1,4 +1,4 @@
-"""Contexts answered by a responder: written as they come, gone on with when interrupted."""
+"""Resumable generation: responses are written as they arrive, and a stopped run resumes."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -9,18 +9,29 @@ from typing import Any
 from dialeval._version import __version__
 from dialeval.dialogues import BadInput, Passage, Passages, iterate, to_passages, write_passages
 from dialeval.dialogues.types import text_key
-from dialeval.files import atomic_write
-from dialeval.responders.base import HYPOTHESIS, Responder
+from dialeval.files import atomic_write_text
+from dialeval.responders.base import HYPOTHESIS, Responder, Responses
 
 
 @dataclass(frozen=True)
-class Generated:
-    """What a run wrote, and how much of it an earlier one had done."""
+class GenerationSummary:
+    """Result of a generation run.
+
+    Args:
+        path (`Path`):
+            File with the responses.
+        answers, contexts (`int`):
+            How many it contains.
+        already_done (`int`):
+            Contexts that an earlier run had responded to.
+        signature (`str`):
+            Of the responder.
+    """
 
     path: Path
     answers: int
     contexts: int
-    found_done: int
+    already_done: int
     signature: str
 
 
@@ -30,49 +41,65 @@ def generate(
     output: Path | str,
     accelerator: Any = None,
     overwrite: bool = False,
-) -> Generated:
-    """Answer every context and write the answers, in the order of the contexts.
+) -> GenerationSummary:
+    """Respond to every context and write the responses, in the order of the contexts.
 
-    Answers go to a journal beside the output as they are ready. A run that is stopped at any point
-    goes on from there when it is started again, and ends with the same file. The journal knows
+    Responses are appended to a journal next to the output as they are ready. A run that is stopped
+    at any point resumes when it is started again, and writes the same file. The journal records
     which responder and which contexts it belongs to.
 
     Args:
+        responder (`Responder`):
+            What responds.
+        passages (`Passages` or sequence of `Passage`):
+            Whose contexts are used.
+        output (`Path` or `str`):
+            File to write: .jsonl, .csv, .tsv or .parquet.
         accelerator (`Accelerator`, *optional*):
-            Shares the contexts among its processes.
+            Distributes the contexts over its processes.
         overwrite (`bool`, *optional*, defaults to `False`):
-            Replace what another run wrote under this name.
+            Replace the output of another run.
+
+    Returns:
+        `GenerationSummary`: What was written; `answers` is 0 except in the main process.
     """
     asked = list(iterate(passages)) if isinstance(passages, Passages) else list(passages)
     if not asked:
         raise BadInput("there is no context to answer.", hint="Check the data and its filters.")
     run = run_hash(responder.signature, asked)
-    rank, ranks = _place(accelerator)
+    rank, ranks = _rank(accelerator)
     journal = Journal(Path(output), run, rank)
     if rank == 0:
         journal.check(overwrite)
     _wait(accelerator)
     done = set(range(len(asked))) if journal.finished else journal.done()
-    _wait(accelerator)  # nobody writes before everybody has read
-    todo = [place for place in range(len(asked)) if place not in done][rank::ranks]
+    _wait(accelerator)  # all processes read before any of them writes
+    todo = [index for index in range(len(asked)) if index not in done][rank::ranks]
     with journal:
-        for place, answers in _by_context(responder.stream([asked[row] for row in todo])):
-            journal.write(todo[place], answers)
+        for index, responses in _by_context(responder.stream([asked[row] for row in todo])):
+            journal.write(todo[index], responses)
     _wait(accelerator)
-    answers = 0
-    if rank == 0:
-        answers = journal.finish(asked, responder)
-    return Generated(Path(output), answers, len(asked), len(done), responder.signature)
+    total = journal.finish(asked, responder) if rank == 0 else 0
+    return GenerationSummary(Path(output), total, len(asked), len(done), responder.signature)
 
 
 def run_hash(signature: str, passages: Sequence[Passage]) -> str:
-    """A name for a run: who answers, and what."""
+    """A hash of a run's responder and contexts."""
     texts = (text for p in passages for text in (p.id, *(turn.text for turn in p.context)))
     return text_key([signature, *texts])
 
 
 class Journal:
-    """An append-only file for each process, a line a context; one that was cut off is ignored."""
+    """An append-only file per process with one line per context; an incomplete line is ignored.
+
+    Args:
+        output (`Path`):
+            Final file; the journals are hidden files next to it.
+        run (`str`):
+            Hash of the run.
+        rank (`int`, *optional*, defaults to 0):
+            Index of the process.
+    """
 
     def __init__(self, output: Path, run: str, rank: int = 0):
         self.output, self.run, self.rank = output, run, rank
@@ -80,12 +107,12 @@ class Journal:
         self.manifest = output.with_name(f"{output.name}.run.json")
 
     def check(self, overwrite: bool) -> None:
-        """Refuse to mix runs, unless the other one may be replaced."""
+        """Raise if another run wrote here, or remove its files with `overwrite`."""
         self.output.parent.mkdir(parents=True, exist_ok=True)
-        found = {_head(path) for path in self._paths()} - {None}
+        runs = {_head(path) for path in self._paths()} - {None}
         if self.output.exists():
-            found.add(_run_of(self.manifest))
-        if found <= {self.run}:
+            runs.add(_run_of(self.manifest))
+        if runs <= {self.run}:
             return
         if not overwrite:
             raise BadInput(
@@ -98,52 +125,56 @@ class Journal:
 
     @property
     def finished(self) -> bool:
-        """Whether this very run has written its output already."""
+        """Whether this run has already written its output."""
         return self.output.exists() and _run_of(self.manifest) == self.run
 
     def done(self) -> set[int]:
-        """Contexts that are answered."""
-        return {place for path in self._paths() for place in _answers(path, self.run)}
+        """Indices of contexts with a response."""
+        return {index for path in self._paths() for index in _responses(path, self.run)}
 
     def __enter__(self) -> "Journal":
         fresh = _head(self.path) != self.run
         self._file = self.path.open("w" if fresh else "a", encoding="utf-8", newline="")
         if fresh:
             self._line({"run": self.run})
-        elif not self.path.read_bytes().endswith(b"\n"):  # a torn line: begin a new one after it
+        elif not self.path.read_bytes().endswith(b"\n"):  # an incomplete line: start a new one
             self._file.write("\n")
         return self
 
-    def write(self, place: int, answers: Sequence[Passage]) -> None:
-        """Remember the answers to a context; they are on disk when this returns."""
-        told = [
-            {"response": each.response, "author": each.author, "extra": dict(each.extra),
-             "source": each.source_dialogue_id}
-            for each in answers
+    def write(self, index: int, responses: Sequence[Passage]) -> None:
+        """Append the responses to a context and flush."""
+        records = [
+            {"response": passage.response, "author": passage.author, "extra": dict(passage.extra),
+             "source": passage.source_dialogue_id}
+            for passage in responses
         ]  # fmt: skip
-        self._line({"place": place, "answers": told})
+        self._line({"index": index, "answers": records})
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         self._file.close()
 
     def finish(self, asked: Sequence[Passage], responder: Responder) -> int:
-        """Write the answers under their name and take the journals away; gives how many."""
-        found: dict[int, list[dict[str, Any]]] = {}
+        """Write the output and its manifest, and remove the journals.
+
+        Returns:
+            `int`: Number of responses in the output.
+        """
+        records: dict[int, list[dict[str, Any]]] = {}
         for path in self._paths():
-            for place, answers in _answers(path, self.run).items():
-                found.setdefault(place, answers)
-        if found or not self.output.exists():
-            table = to_passages(_passages(asked, found))
+            for index, responses in _responses(path, self.run).items():
+                records.setdefault(index, responses)
+        if records or not self.output.exists():
+            table = to_passages(_passages(asked, records))
             write_passages(table, self.output)
-            told = {"run": self.run, "signature": responder.signature, "dialeval": __version__,
-                    "contexts": len(asked), "answers": len(table),
-                    "training": _training(responder)}  # fmt: skip
-            with atomic_write(self.manifest) as file:
-                json.dump(told, file, ensure_ascii=False, indent=2)
-                file.write("\n")
+            manifest = {"run": self.run, "signature": responder.signature, "dialeval": __version__,
+                        "contexts": len(asked), "answers": len(table),
+                        "training": _training(responder)}  # fmt: skip
+            atomic_write_text(
+                self.manifest, json.dumps(manifest, ensure_ascii=False, indent=2) + "\n"
+            )
         for path in self._paths():
             path.unlink()
-        return json.loads(self.manifest.read_text("utf-8"))["answers"]
+        return int(json.loads(self.manifest.read_text("utf-8"))["answers"])
 
     def _paths(self) -> list[Path]:
         return sorted(self.output.parent.glob(f".{self.output.name}.*.journal"))
@@ -154,43 +185,43 @@ class Journal:
 
 
 def _training(responder: Responder) -> Any:
-    """How the generator behind answers was trained, so that its own judge is known as such."""
+    """How the generator was trained: an evaluator it was trained against is not independent."""
     return getattr(getattr(responder, "generator", None), "training", None)
 
 
 def _passages(
-    asked: Sequence[Passage], found: dict[int, list[dict[str, Any]]]
+    asked: Sequence[Passage], records: dict[int, list[dict[str, Any]]]
 ) -> Iterator[Passage]:
-    for place, passage in enumerate(asked):
-        for answer in sorted(found[place], key=lambda each: each["extra"].get(HYPOTHESIS, 0)):
-            made = passage.with_response(answer["response"], answer["author"])
-            yield replace(made, extra=answer["extra"], source_dialogue_id=answer["source"])
+    for index, passage in enumerate(asked):
+        for record in sorted(records[index], key=lambda row: row["extra"].get(HYPOTHESIS, 0)):
+            response = passage.with_response(record["response"], record["author"])
+            yield replace(response, extra=record["extra"], source_dialogue_id=record["source"])
 
 
-def _answers(path: Path, run: str) -> dict[int, list[dict[str, Any]]]:
-    """Answers in a journal, by the place of their context."""
+def _responses(path: Path, run: str) -> dict[int, list[dict[str, Any]]]:
+    """Responses in a journal, by the index of their context."""
     records = list(_records(path))
     if not records or records[0].get("run") != run:
         return {}
-    return {record["place"]: record["answers"] for record in records[1:]}
+    return {record["index"]: record["answers"] for record in records[1:]}
 
 
-def _by_context(stream: Iterator[tuple[int, Passage]]) -> Iterator[tuple[int, list[Passage]]]:
-    """All answers to a context together; responders give them one after the other."""
-    at, waiting = None, []
+def _by_context(stream: Responses) -> Iterator[tuple[int, list[Passage]]]:
+    """All responses to a context together; responders yield them consecutively."""
+    current, waiting = -1, list[Passage]()
     try:
-        for place, passage in stream:
-            if place != at and waiting:
-                yield at, waiting
+        for index, passage in stream:
+            if index != current and waiting:
+                yield current, waiting
                 waiting = []
-            at = place
+            current = index
             waiting.append(passage)
-    except BadInput:  # the responder gave up, but what it gave before is whole
+    except BadInput:  # the responder failed, but earlier responses are complete
         if waiting:
-            yield at, waiting
+            yield current, waiting
         raise
     if waiting:
-        yield at, waiting
+        yield current, waiting
 
 
 def _records(path: Path) -> Iterator[dict[str, Any]]:
@@ -199,7 +230,7 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
             try:
                 yield json.loads(line)
             except json.JSONDecodeError:
-                continue  # torn by an interruption
+                continue  # incomplete after an interruption
 
 
 def _head(path: Path) -> str | None:
@@ -214,7 +245,8 @@ def _run_of(manifest: Path) -> str:
         return "unknown"
 
 
-def _place(accelerator: Any) -> tuple[int, int]:
+def _rank(accelerator: Any) -> tuple[int, int]:
+    """Index of this process and number of processes."""
     if accelerator is None:
         return 0, 1
     return accelerator.process_index, accelerator.num_processes

@@ -177,7 +177,7 @@ class Trained:
 
 
 def test_a_generator_that_learnt_from_the_judge_is_warned_of(files, saved, monkeypatch):
-    monkeypatch.setattr("dialeval.commands.generate.model_responder", lambda *_, **__: Trained())
+    monkeypatch.setattr("dialeval.commands.generate.load_and_say", lambda *_, **__: Trained())
     code, _, err = run("evaluate", "--human", "human.jsonl", "--system", "some/model", *saved)
     assert code == 0 and "gen: judge is the discriminator that the generator was trained" in err
 
@@ -254,8 +254,8 @@ REFUSED = {
         ("--system", "few=few.jsonl"),
         ("answer 5 contexts in common", "by few 5", "same ids, or the same contexts"),
     ),
-    "an endpoint": (("--system", "endpoint"), ("needs settings of its own", "dialeval generate")),
-    "unknown responder": (("--system", "parot"), ("parot", "--system NAME=FILE", "parrot, random")),
+    "an endpoint": (("--system", "endpoint"), ("needs model and url", "model@http://host")),
+    "unknown responder": (("--system", "parot"), ("parot", "NAME=FILE", "parrot, random")),
     "one fold": (("--system", "bot=bot.jsonl", "--folds", 1), ("2 folds or more",)),
     "no contexts": (("--system", "bot=bot.jsonl", "--limit", 0), ("at least 1",)),
     "called second human": (("--system", "second human=bot.jsonl"), ("cannot be called",)),

@@ -53,7 +53,7 @@ def lines(path):
 
 def test_answers_stand_in_the_order_of_the_contexts(asked, tmp_path):
     done = generate(Echo(copies=2), asked, tmp_path / "out.jsonl")
-    assert (done.contexts, done.answers, done.found_done) == (15, 30, 0)
+    assert (done.contexts, done.answers, done.already_done) == (15, 30, 0)
     back, _ = read(tmp_path / "out.jsonl")
     assert back["id"][:] == [each.id for each in asked for _ in range(2)]
     assert [text[0] for text in back["response"]] == ["0", "1"] * 15
@@ -73,15 +73,15 @@ def test_a_stopped_run_goes_on_and_ends_with_the_same_file(asked, tmp_path, copi
     done = generate(again, asked, output)
     assert lines(output) == lines(tmp_path / "whole.jsonl")
     # Contexts are done when the next one has begun; only what was begun is asked again.
-    assert done.found_done >= (stop_after - 1) // copies
-    assert again.asked == (15 - done.found_done) * copies
+    assert done.already_done >= (stop_after - 1) // copies
+    assert again.asked == (15 - done.already_done) * copies
 
 
 def test_what_was_finished_before_a_failure_is_kept(asked, tmp_path):
     with pytest.raises(BadInput, match="stopped"):
         generate(Echo(stop_after=6, error=BadInput), asked, tmp_path / "out.jsonl")
     done = generate(Echo(), asked, tmp_path / "out.jsonl")
-    assert done.found_done == 6
+    assert done.already_done == 6
 
 
 def test_a_torn_line_is_asked_again(asked, tmp_path):
@@ -92,7 +92,7 @@ def test_a_torn_line_is_asked_again(asked, tmp_path):
     journal = tmp_path / ".parts.jsonl.0.journal"
     journal.write_bytes(journal.read_bytes()[:-9])
     done = generate(Echo(), asked, output)
-    assert done.found_done == 3  # of 4 whole lines, one is torn
+    assert done.already_done == 3  # of 4 whole lines, one is torn
     assert lines(output) == lines(tmp_path / "whole.jsonl")
 
 
@@ -101,7 +101,7 @@ def test_a_finished_run_is_not_done_again(asked, tmp_path):
     before = lines(tmp_path / "out.jsonl")
     again = Echo(copies=2)
     done = generate(again, asked, tmp_path / "out.jsonl")
-    assert (again.asked, done.found_done, done.answers) == (0, 15, 30)
+    assert (again.asked, done.already_done, done.answers) == (0, 15, 30)
     assert lines(tmp_path / "out.jsonl") == before
 
 
