@@ -1,11 +1,11 @@
-"""The study of the attack-defence game: an invented corpus and its tables, whole and resumed."""
+"""A study of the attack-defence game on an invented corpus: its tables, seeds, and resuming."""
 
-import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +17,17 @@ from safetensors.torch import load_file
 from dialeval.dialogues import BadInput, iterate
 from dialeval.hub.kinds import recognise
 from dialeval.hub.model_cards import card_of
-from dialeval.protocols.att import AttRun, AttStudy, build_players, game_config, play_att
+from dialeval.metrics.game_results import GameResults
+from dialeval.protocols.att import (
+    AttRun,
+    AttStudy,
+    build_players,
+    external_attackers,
+    game_config,
+    play_att,
+)
+from dialeval.protocols.att.external import collect_responses
+from dialeval.protocols.att.tables import Matchups
 from dialeval.responders.simple import ConstantResponder
 from dialeval.scorers import load_scorer, save_scorer
 from dialeval.training.game_settings import GameConfig
@@ -26,8 +36,8 @@ METHODS = ["SL", "SL+HvR", "GAN", "ND", "ATT"]
 TURNS = 2
 
 
-def written(folder: Path) -> Path:
-    """Dialogues whose replies are clean and alike: what a hardly trained model says is neither."""
+def write_corpus(folder: Path) -> Path:
+    """Dialogues with clean, similar replies, unlike those of a model that is hardly trained."""
     things = ("tea", "rain", "work", "music", "sleep", "bread")
     lines = [
         " __eou__ ".join(
@@ -57,29 +67,29 @@ def settings(data: Path, output: Path, **changes) -> tuple[AttRun, GameConfig]:
         c_high=0.999, max_turns=TURNS, samples=8, validation_contexts=12, validate_every=2,
         checkpoint_every=1,
     )  # fmt: skip
-    own = {k: v for k, v in changes.items() if hasattr(run, k)}
-    return replace(run, **own), replace(
-        config, **{k: v for k, v in changes.items() if k not in own}
-    )
+    of_run = {name: value for name, value in changes.items() if hasattr(run, name)}
+    of_game = {name: value for name, value in changes.items() if name not in of_run}
+    return replace(run, **of_run), replace(config, **of_game)
 
 
-def comparable(results: dict) -> dict:
-    return {k: v for k, v in results.items() if k not in ("minutes", "memory")}
+def comparable(results: GameResults) -> dict:
+    content = results.to_dict()
+    return {name: content[name] for name in content if name not in ("minutes", "memory")}
 
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory):
-    """A whole study, what it was told, and its folder."""
+    """The folder of a study, its results, and the study after its games."""
     folder = tmp_path_factory.mktemp("att")
-    data, told = written(folder), []
-    run, config = settings(data, folder / "run")
-    results = play_att(run, config, told.append, dull=ConstantResponder("i do not know", "dull"))
-    return folder, results, told
+    run, config = settings(write_corpus(folder), folder / "run")
+    study = AttStudy(run, config)
+    results = study.play({"dull": ConstantResponder("i do not know", "dull")})
+    return folder, results, study
 
 
 def test_table_2_has_every_attacker_before_every_defender(played):
     _, results, _ = played
-    cells = {(each["system"], each["evaluator"]): each for each in results["results"]}
+    cells = {(cell.system, cell.evaluator): cell for cell in results.results}
     for row in (
         "Parrot",
         "generator, greedy",
@@ -89,99 +99,119 @@ def test_table_2_has_every_attacker_before_every_defender(played):
     ):
         for method in METHODS:
             cell = cells[row, method]
-            assert 0 <= cell["low"] <= cell["value"] <= cell["high"] <= 1
-            assert cell["n"] == 20 and f"defender:{method}" in cell["signature"]
+            assert 0 <= cell.low <= cell.value <= cell.high <= 1
+            assert cell.n == 20 and f"defender:{method}" in cell.signature
     assert ("Adversarial G, own worst", "SL") not in cells
     assert ("Adversarial G, own worst", "ATT") in cells
-    fresh = [each for each in results["results"] if each["metric"] == "held_out_accuracy"]
-    assert sorted(each["evaluator"] for each in fresh) == sorted(METHODS)
+    fresh = results.select("held_out_accuracy")
+    assert sorted(cell.evaluator for cell in fresh) == sorted(METHODS)
 
 
-def test_the_worst_attacker_is_the_lowest_of_one_pool_for_everybody(played):
+def test_the_worst_attacker_is_the_lowest_of_one_pool_for_all_defenders(played):
     _, results, _ = played
-    assert len(results["pool"]) == 3 * TURNS + 1  # three games, and the attack on frozen SL
+    assert len(results.pool) == 3 * TURNS + 1  # three games, and the attack on frozen SL
     for method in METHODS:
-        worst = next(
-            each for each in results["results"]
-            if each["system"] == "Adversarial G, worst" and each["evaluator"] == method
-        )  # fmt: skip
-        assert worst["value"] == min(row[method] for row in results["pool"].values())
-        assert worst["details"]["pool"] == len(results["pool"])
+        worst = results.get("pairwise_accuracy", "Adversarial G, worst", method)
+        assert worst.value == min(row[method] for row in results.pool.values())
+        assert worst.details["pool"] == len(results.pool)
 
 
 def test_figure_2_has_a_record_for_every_turn_of_every_game(played):
     _, results, _ = played
-    assert set(results["games"]) == {"GAN", "ND", "ATT"}
-    for records in results["games"].values():
-        assert [each["turn"] for each in records] == [1, 2]
-        for each in records:
-            measured = [row["pairwise"] for row in each["measured"].values()]
-            assert len(measured) == each["turn"] + 1  # A(0) to A(t)
-            assert each["low"] == min(measured) and each["high"] == max(measured)
+    assert set(results.games) == {"GAN", "ND", "ATT"}
+    for records in results.games.values():
+        assert [record.turn for record in records] == [1, 2]
+        for record in records:
+            measured = [accuracy.pairwise for accuracy in record.measured.values()]
+            assert len(measured) == record.turn + 1  # A(0) to A(t)
+            assert record.low == min(measured) and record.high == max(measured)
+
+
+def test_results_are_saved_and_loaded_as_they_are(played):
+    folder, results, _ = played
+    assert GameResults.load(folder / "run").to_dict() == results.to_dict()
 
 
 def test_saved_defenders_score_as_they_did_in_the_study(played):
-    folder, results, _ = played
-    example = results["examples"][0]
-    run, config = settings(folder / "talk.txt", folder / "run")
-    from dialeval.protocols.att.players import make_parts
-
+    folder, results, study = played
+    example = results.examples[0]
     human = next(
-        each
-        for each in iterate(make_parts(run, config)["test"])
-        if each.response == example["human"]
-        and [turn.text for turn in each.context] == example["context"]
+        passage
+        for passage in iterate(study.parts["test"])
+        if passage.response == example.human
+        and tuple(turn.text for turn in passage.context) == example.context
     )
     for method in METHODS:
         scorer = load_scorer(folder / "run" / "defenders" / method)
-        assert scorer([human])[0] == pytest.approx(example["human_scores"][method], abs=1e-5)
+        assert scorer([human])[0] == pytest.approx(example.human_scores[method], abs=1e-5)
+
+
+def test_another_seed_gives_other_samples_of_the_generator(played):
+    *_, study = played
+    other = copy(study)
+    other.config = replace(study.config, seed=1)
+    first, second = (Matchups(one, {}).responses for one in (study, other))
+    assert first["generator, greedy"] == second["generator, greedy"]
+    assert first["generator, sampling"] != second["generator, sampling"]
+
+
+def test_another_seed_gives_other_samples_of_an_external_model(played, tmp_path):
+    folder, *_, study = played
+    path = folder / "run" / "components" / "generator"
+    human = list(iterate(study.parts["test"]))
+    responses = []
+    for seed in (0, 0, 1):
+        attacker = external_attackers([f"g={path}"], max_new_tokens=6, seed=seed)["g"]
+        file = tmp_path / f"{len(responses)}.jsonl"
+        answers = collect_responses(attacker, human, file)
+        responses.append([answer.response for answer in answers])
+    assert responses[0] == responses[1] != responses[2]
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_the_card_of_a_defender_knows_its_data_and_its_attackers(played, method):
+def test_the_card_of_a_defender_names_its_data_and_its_attackers(played, method):
     folder, results, _ = played
     card = card_of(recognise(folder / "run" / "defenders" / method), f"me/{method}")
     assert "human responses from: talk" in card
     assert ("trained against it" in card) == (method in ("GAN", "ND", "ATT"))
     assert "not recorded" not in card and str(folder) not in card
-    own = {row["system"]: row for row in results["results"] if row["evaluator"] == method}
     for system in ("Parrot", "dull", "Adversarial G, worst"):
-        assert f"| {system} | pairwise_accuracy | {own[system]['value']:.3f}" in card.replace(
-            "\\", ""
-        )
+        cell = results.get("pairwise_accuracy", system, method)
+        line = f"| {system} | pairwise_accuracy | {cell.value:.3f}"
+        assert line in card.replace("\\", "")
 
 
-def test_what_is_done_is_not_done_again(played):
+def test_finished_stages_are_not_repeated(played):
     folder, results, _ = played
     run, config = settings(folder / "talk.txt", folder / "run")
     with pytest.raises(BadInput, match="resume"):
         AttStudy(run, config)
-    told = []
+    steps = []
     again = play_att(
-        replace(run, resume=True), config, told.append,
+        replace(run, resume=True), config, steps.append,
         dull=ConstantResponder("i do not know", "dull"),
     )  # fmt: skip
-    assert not [each for each in told if "loss" in each]  # no step was taken
+    assert not [numbers for numbers in steps if "loss" in numbers]
     assert comparable(again) == comparable(results)
 
 
-def test_a_folder_of_other_settings_is_refused_by_their_names(played):
+def test_a_folder_with_other_settings_is_refused_by_their_names(played):
     folder, *_ = played
     run, config = settings(folder / "talk.txt", folder / "run", resume=True, attack_steps=4)
     with pytest.raises(BadInput, match="attack_steps"):
         AttStudy(run, config)
 
 
-def test_a_judge_at_chance_is_refused_with_a_remedy(tmp_path):
-    run, config = settings(written(tmp_path), tmp_path / "run")
+def test_a_discriminator_at_chance_is_refused_with_a_hint(tmp_path):
+    run, config = settings(write_corpus(tmp_path), tmp_path / "run")
     study = AttStudy(run, config)
     study._prepare()
     with torch.no_grad():
-        study.hvm.model.score.weight.zero_()  # says the same to everything
-    save_scorer(study.hvm, tmp_path / "blind")
-    blind, _ = settings(tmp_path / "talk.txt", tmp_path / "again", hvm=str(tmp_path / "blind"))
+        study.hvm.model.score.weight.zero_()  # the same score for everything
+    save_scorer(study.hvm, tmp_path / "constant")
+    run, _ = settings(tmp_path / "talk.txt", tmp_path / "again", hvm=str(tmp_path / "constant"))
     with pytest.raises(BadInput, match=r"at chance before the game: 0\.500.*--sl_pairs"):
-        play_att(blind, config)
+        play_att(run, config)
 
 
 def test_methods_are_switches_of_one_game():
@@ -197,37 +227,44 @@ def test_methods_are_switches_of_one_game():
         AttRun(methods=["WGAN"])
 
 
-def test_adapters_share_one_backbone_and_learn_apart(tmp_path):
+def test_adapters_share_one_backbone_and_learn_separately(tmp_path):
     run, config = settings(
-        written(tmp_path), tmp_path / "run", tune="lora", methods=["SL+HvR", "ATT"], max_turns=1
+        write_corpus(tmp_path),
+        tmp_path / "run",
+        tune="lora",
+        methods=["SL+HvR", "ATT"],
+        max_turns=1,
     )
     study = AttStudy(run, config)
     results = study.play({})
     generator, hvm = study.generator.model, study.hvm.model
-    frozen = {each.data_ptr() for each in generator.parameters() if not each.requires_grad}
-    theirs = {each.data_ptr() for each in hvm.parameters() if not each.requires_grad}
-    shared = frozen & theirs
-    assert len(shared) > 0.8 * len(frozen)  # all but the heads
-    learning = {name for name, each in generator.named_parameters() if each.requires_grad}
+    frozen, frozen_hvm = (
+        {weight.data_ptr() for weight in model.parameters() if not weight.requires_grad}
+        for model in (generator, hvm)
+    )
+    assert len(frozen & frozen_hvm) > 0.8 * len(frozen)  # all but the heads
+    learning = {name for name, weight in generator.named_parameters() if weight.requires_grad}
     assert learning and all("lora_" in name for name in learning)
-    kept = load_file(tmp_path / "run" / "games" / "ATT" / "attackers" / "turn_0001.safetensors")
-    assert kept.keys() == learning  # an attacker on disk is its adapter
-    assert any("lora_B" in name and value.abs().sum() > 0 for name, value in kept.items())
-    assert results["memory"]["trainable"] < results["memory"]["parameters"] / 2
-    example = results["examples"][0]
-    human = next(each for each in iterate(study.parts["test"]) if each.response == example["human"])
-    saved = load_scorer(tmp_path / "run" / "defenders" / "ATT")
-    assert saved([human])[0] == pytest.approx(example["human_scores"]["ATT"], abs=1e-5)
+    saved = load_file(tmp_path / "run" / "games" / "ATT" / "attackers" / "turn_0001.safetensors")
+    assert saved.keys() == learning  # an attacker on disk is its adapter
+    assert any("lora_B" in name and value.abs().sum() > 0 for name, value in saved.items())
+    assert results.memory.trainable < results.memory.parameters / 2
+    example = results.examples[0]
+    passages = iterate(study.parts["test"])
+    human = next(passage for passage in passages if passage.response == example.human)
+    scorer = load_scorer(tmp_path / "run" / "defenders" / "ATT")
+    assert scorer([human])[0] == pytest.approx(example.human_scores["ATT"], abs=1e-5)
 
 
-def test_players_begin_alike_and_a_full_discriminator_is_a_copy(tmp_path):
-    run, config = settings(written(tmp_path), tmp_path / "run")
+def test_players_start_equal_and_a_full_discriminator_is_a_copy(tmp_path):
+    run, config = settings(write_corpus(tmp_path), tmp_path / "run")
     study = AttStudy(run, config)
     study._prepare()
     generator, model = build_players(study.generator, "full")
-    own = dict(generator.model.transformer.named_parameters())
-    for name, each in model.backbone.named_parameters():
-        assert torch.equal(each, own[name]) and each.data_ptr() != own[name].data_ptr()
+    weights = dict(generator.model.transformer.named_parameters())
+    for name, weight in model.backbone.named_parameters():
+        assert torch.equal(weight, weights[name])
+        assert weight.data_ptr() != weights[name].data_ptr()
 
 
 WORKER = """
@@ -239,8 +276,8 @@ play_att(run, config)
 """
 
 
-def test_a_study_killed_at_any_moment_ends_in_the_numbers_of_an_unbroken_one(tmp_path):
-    data = written(tmp_path)
+def test_a_study_killed_at_any_moment_resumes_to_the_same_numbers(tmp_path):
+    data = write_corpus(tmp_path)
     run, config = settings(data, tmp_path / "whole", methods=["SL+HvR", "ATT"])
     whole = play_att(run, config)
     program = WORKER.format(
@@ -258,5 +295,4 @@ def test_a_study_killed_at_any_moment_ends_in_the_numbers_of_an_unbroken_one(tmp
         worker.send_signal(signal.SIGKILL)
         worker.wait()
     subprocess.run([sys.executable, "-c", program], env=env, check=True, timeout=300)
-    broken = json.loads((tmp_path / "broken" / "results.json").read_text())
-    assert comparable(broken) == comparable(whole)
+    assert comparable(GameResults.load(tmp_path / "broken")) == comparable(whole)

@@ -1,4 +1,4 @@
-"""The attack-defence game from a corpus to its tables (Gao et al., 2021)."""
+"""The attack-defence game, from a corpus to its tables (Gao et al., 2021)."""
 
 from dialeval.protocols.att.external import external_attackers
 from dialeval.protocols.att.players import build_players
@@ -11,7 +11,7 @@ __all__ = [
     "AttRun",
     "AttStudy",
     "build_players",
-    "game_config",
     "external_attackers",
+    "game_config",
     "play_att",
 ]

@@ -19,7 +19,7 @@ PRESETS = ("paper", "released")
 
 @dataclass
 class AttRun:
-    """Who plays, on what, and where the results go."""
+    """Players, data, sizes and the output folder of a study."""
 
     data: list[str] = field(
         default_factory=lambda: ["chitchat"], metadata={"help": "Corpus files or names."}
@@ -29,7 +29,8 @@ class AttRun:
         metadata={"help": "Defenders: SL, SL+HvR (no game), GAN, ND, ATT."},
     )
     preset: str = field(
-        default="paper", metadata={"help": "paper, or released: what its code does otherwise."}
+        default="paper",
+        metadata={"help": "paper, or released: as the released code, where it differs."},
     )
     generator: str | None = field(
         default=None, metadata={"help": "Folder or Hub name; a small one is trained by default."}
@@ -43,71 +44,91 @@ class AttRun:
     )
     hvr: str | None = field(
         default=None,
-        metadata={"help": "Human-vs-random judge, named as hvm is; trained by default."},
+        metadata={"help": "Human-vs-random discriminator, given like hvm; trained by default."},
     )
     hvr_kind: str = field(
         default="embedding",
-        metadata={"help": "What is trained: embedding, or transformer on the generator's."},
+        metadata={
+            "help": "Kind of HvR to train: embedding, or transformer on the generator's backbone."
+        },
     )
     tune: str = field(
         default="full", metadata={"help": "full, or lora: adapters on one frozen backbone."}
     )
     context_turns: int = field(default=1, metadata={"help": "Turns of context."})
-    min_response: int = field(default=3, metadata={"help": "Tokens of a human response."})
-    max_response: int = field(default=20, metadata={"help": "Tokens of a human response."})
-    max_context: int = field(default=60, metadata={"help": "Tokens of a context."})
+    min_response: int = field(default=3, metadata={"help": "Minimum tokens of a human response."})
+    max_response: int = field(default=20, metadata={"help": "Maximum tokens of a human response."})
+    max_context: int = field(default=60, metadata={"help": "Maximum tokens of a context."})
     game_contexts: int = field(
-        default=4_000, metadata={"help": "Contexts of training the game draws from; -1 is all."}
+        default=4_000, metadata={"help": "Training contexts of the game; -1 is all."}
     )
-    generator_passages: int = field(default=24_000, metadata={"help": "To train one on."})
-    generator_width: int = field(default=192, metadata={"help": "Of one that is trained."})
-    generator_layers: int = field(default=3, metadata={"help": "Of one that is trained."})
-    generator_vocabulary: int = field(default=3_000, metadata={"help": "Merges of its tokens."})
-    sl_pairs: int = field(default=4_000, metadata={"help": "Pairs that HvM begins with."})
+    generator_passages: int = field(
+        default=24_000, metadata={"help": "Passages to train a generator on."}
+    )
+    generator_width: int = field(default=192, metadata={"help": "Hidden size of that generator."})
+    generator_layers: int = field(default=3, metadata={"help": "Layers of that generator."})
+    generator_vocabulary: int = field(default=3_000, metadata={"help": "Size of its vocabulary."})
+    sl_pairs: int = field(
+        default=4_000, metadata={"help": "Pairs of the supervised training of HvM."}
+    )
     sl_decoding: str = field(
-        default="top-k", metadata={"help": "How its samples are drawn, as those of DialogRPT's."}
+        default="top-k", metadata={"help": "Decoding of the generator's replies in these pairs."}
     )
-    sl_epochs: int = field(default=2, metadata={"help": "Times they are seen."})
-    sl_learning_rate: float = field(default=5e-4, metadata={"help": "Of Adam."})
+    sl_epochs: int = field(default=2, metadata={"help": "Epochs of that training."})
+    sl_learning_rate: float = field(
+        default=5e-4, metadata={"help": "Learning rate of that training."}
+    )
     hvr_pairs: int = field(default=2_000, metadata={"help": "Pairs that HvR is trained on."})
-    test_contexts: int = field(default=300, metadata={"help": "Of the final table."})
+    test_contexts: int = field(default=300, metadata={"help": "Test contexts of the final table."})
     fresh_attackers: int = field(
         default=2, metadata={"help": "New attackers on each frozen defender after the games."}
     )
     external: list[str] = field(
         default_factory=list,
         metadata={
-            "help": "Other attackers: smollm2 or any model, name=file of responses, or "
+            "help": "External attackers: smollm2 or any model, name=file of responses, or "
             "name=model@http://host:8000/v1 (key in OPENAI_API_KEY)."
         },
     )
-    output_dir: str = field(default="runs/att", metadata={"help": "Where it goes."})
-    resume: bool = field(default=False, metadata={"help": "Go on with what is there."})
+    output_dir: str = field(default="runs/att", metadata={"help": "Folder of the results."})
+    resume: bool = field(default=False, metadata={"help": "Resume the study in that folder."})
     log_with: str | None = field(
         default=None, metadata={"help": "Tracker of Accelerate: tensorboard, wandb, trackio, all."}
     )
 
-    def __post_init__(self):
-        unknown = [each for each in self.methods if each not in METHODS]
+    def __post_init__(self) -> None:
+        unknown = [method for method in self.methods if method not in METHODS]
         if unknown or not self.methods:
-            hint = f"Choose among {', '.join(METHODS)}."
+            hint = f"Choose from {', '.join(METHODS)}."
             raise BadInput(f"unknown method {(unknown or [''])[0]!r}.", hint=hint)
         choices = {
             "preset": PRESETS, "tune": ("full", "lora"), "hvr_kind": ("embedding", "transformer")
         }  # fmt: skip
-        for name, known in choices.items():
-            if getattr(self, name) not in known:
-                raise BadInput(f"`{name}` is {' or '.join(known)}, not {getattr(self, name)!r}.")
+        for name, allowed in choices.items():
+            value = getattr(self, name)
+            if value not in allowed:
+                raise BadInput(f"`{name}` is {' or '.join(allowed)}, but got {value!r}.")
 
     def settings(self, config: GameConfig) -> dict[str, Any]:
-        """All that moves a number, by name, as ATT's game has it."""
-        aside = ("output_dir", "resume", "log_with")
-        own = {k: v for k, v in asdict(self).items() if k not in aside}
-        return {**own, **asdict(game_config(config, "ATT", self.preset))}
+        """The settings that affect a number, by name, as in ATT's game."""
+        without = ("output_dir", "resume", "log_with")
+        settings = {name: value for name, value in asdict(self).items() if name not in without}
+        return {**settings, **asdict(game_config(config, "ATT", self.preset))}
 
 
 def game_config(config: GameConfig, method: str, preset: str = "paper") -> GameConfig:
     """The settings of a method's game.
+
+    Args:
+        config (`GameConfig`):
+            Settings of ATT's game.
+        method (`str`):
+            Name of the method, one of `METHODS`.
+        preset (`str`, *optional*, defaults to `"paper"`):
+            `"released"` applies the differences of the released code.
+
+    Returns:
+        `GameConfig`: With the differences of the method.
 
     Example:
         >>> game_config(GameConfig(), "ND").temperatures

@@ -1,8 +1,13 @@
-"""Does a system hold still when it should, and move when it must? (Niu and Bansal, 2018)"""
+"""Robustness of systems and evaluators to perturbed contexts (Niu and Bansal, 2018)."""
 
-from dialeval.protocols.robustness.answers import Answers, answered, second_draw, stored_answers
+from dialeval.protocols.robustness.answers import (
+    Answers,
+    collect_answers,
+    second_draw,
+    stored_answers,
+)
 from dialeval.protocols.robustness.cases import Case, make_cases, stored_case
-from dialeval.protocols.robustness.judges import fit_judge
+from dialeval.protocols.robustness.evaluators import fit_evaluator
 from dialeval.protocols.robustness.settings import RobustnessRun
 from dialeval.protocols.robustness.study import robustness
 from dialeval.protocols.robustness.verdicts import verdict
@@ -11,8 +16,8 @@ __all__ = [
     "Answers",
     "Case",
     "RobustnessRun",
-    "answered",
-    "fit_judge",
+    "collect_answers",
+    "fit_evaluator",
     "make_cases",
     "robustness",
     "second_draw",

@@ -1,4 +1,4 @@
-"""What a system says to normal and to perturbed contexts: asked now, or stored before."""
+"""A system's replies to normal and to perturbed contexts: generated now, or stored before."""
 
 import copy
 import json
@@ -8,11 +8,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from dialeval.dialogues import BadInput, Passage
 from dialeval.dialogues.types import text_key
-from dialeval.protocols.robustness.cases import AGAIN, NORMAL, Case, file_name, stored_case
+from dialeval.metrics.robustness_results import NORMAL
+from dialeval.protocols.robustness.cases import AGAIN, Case, file_name, stored_case
 from dialeval.responders import Responder, respond
 from dialeval.responders.decoding import Sampling, TemperatureMixture
 from dialeval.responders.journal import generate
@@ -27,12 +26,16 @@ class Answers:
     """The replies of one system, in the order of the contexts.
 
     Args:
-        again (`list[str]`, *optional*):
-            A second draw for the normal contexts, where the system samples.
+        name, signature (`str`):
+            The system, and how its replies were made.
+        normal (`list[str]`):
+            Replies to the normal contexts.
         perturbed (`Mapping[str, list[str]]`):
-            Replies by strategy; where a context was not edited, the normal one.
+            Replies by strategy; if a context was not edited, the normal reply.
+        again (`list[str]`, *optional*):
+            A second draw for the normal contexts, if the system samples.
         generator (`Generator`, *optional*):
-            The model, where it is at hand: for its embeddings and its likelihoods.
+            The model, if it runs in this process: for its embeddings and its likelihoods.
     """
 
     name: str
@@ -44,63 +47,75 @@ class Answers:
 
 
 def second_draw(responder: Responder) -> Responder | None:
-    """The same system with another seed, if it samples; nobody, if it answers the same twice."""
-    if isinstance(responder, GeneratorResponder):
-        if not isinstance(responder.decoding, Sampling | TemperatureMixture):
-            return None
-        other = copy.copy(responder)
-        other.seed = responder.seed + 1
-        return other
-    drawn = getattr(responder, "turn", None) == "random" or isinstance(responder, RandomResponder)
-    if not drawn and getattr(responder, "temperature", 0) <= 0:  # which an endpoint has
+    """The same system with another seed if it samples, else `None`."""
+    if not _samples(responder):
         return None
     other = copy.copy(responder)
-    object.__setattr__(other, "seed", responder.seed + 1)
+    object.__setattr__(other, "seed", getattr(responder, "seed", 0) + 1)  # also if it is frozen
     return other
 
 
-def answered(
+def _samples(responder: Responder) -> bool:
+    if isinstance(responder, GeneratorResponder):
+        return isinstance(responder.decoding, Sampling | TemperatureMixture)
+    if getattr(responder, "turn", None) == "random" or isinstance(responder, RandomResponder):
+        return True
+    return getattr(responder, "temperature", 0) > 0  # an endpoint has one
+
+
+def collect_answers(
     responder: Responder,
     passages: Sequence[Passage],
     cases: Sequence[Case],
     folder: Path | None = None,
 ) -> Answers:
-    """A system's replies; only edited contexts are asked again, since the others are the same.
+    """A system's replies; of the perturbed contexts only the edited ones are answered again.
 
-    With a folder each set of replies has its journal, so that a stopped run goes on.
+    Args:
+        responder (`Responder`):
+            The system.
+        passages (`Sequence[Passage]`):
+            The normal contexts.
+        cases (`Sequence[Case]`):
+            The perturbed contexts.
+        folder (`Path`, *optional*):
+            Folder of the run; each set of replies then has a journal, so that a run can resume.
+
+    Returns:
+        `Answers`: All replies.
     """
     if getattr(responder, "n", 1) != 1:
         raise BadInput(f"{responder.name} gives several answers; robustness compares single ones.")
-    place = folder / "systems" / file_name(responder.name) if folder else None
-    normal = _replies(responder, passages, place, NORMAL)
+    journals = folder / "systems" / file_name(responder.name) if folder else None
+    normal = _replies(responder, passages, journals, NORMAL)
     perturbed = {}
     for case in cases:
-        rows = np.flatnonzero(case.edited)
-        asked = [case.passages[row] for row in rows]
-        said = list(normal)
-        for row, text in zip(rows, _replies(responder, asked, place, case.name), strict=True):
-            said[row] = text
-        perturbed[case.name] = said
+        rows = case.edited_rows
+        contexts = [case.passages[row] for row in rows]
+        replies = list(normal)
+        for row, text in zip(rows, _replies(responder, contexts, journals, case.name), strict=True):
+            replies[row] = text
+        perturbed[case.name] = replies
     other = second_draw(responder)
     return Answers(
         responder.name,
         responder.signature,
         normal,
         perturbed,
-        _replies(other, passages, place, AGAIN) if other else None,
+        _replies(other, passages, journals, AGAIN) if other else None,
         getattr(responder, "generator", None),
     )
 
 
 def _replies(
-    responder: Responder, asked: Sequence[Passage], place: Path | None, name: str
+    responder: Responder, contexts: Sequence[Passage], journals: Path | None, name: str
 ) -> list[str]:
-    if not asked:
+    if not contexts:
         return []
-    if place is None:
-        return [each.response for each in respond(responder, asked)]
-    done = generate(responder, asked, place / f"{file_name(name)}.jsonl")
-    lines = done.path.read_text("utf-8").splitlines()
+    if journals is None:
+        return [passage.response for passage in respond(responder, contexts)]
+    generated = generate(responder, contexts, journals / f"{file_name(name)}.jsonl")
+    lines = generated.path.read_text("utf-8").splitlines()
     return [json.loads(line)["response"] for line in lines if line.strip()]
 
 
@@ -112,46 +127,55 @@ def stored_answers(
     """Contexts, strategies and replies from files of replies to normal and perturbed contexts.
 
     Args:
+        name (`str`):
+            Name of the system.
         stored (`Mapping`):
             Passages that a system answered: `normal`, if it samples `again`, and others by the
             name of a strategy, or by `NAME:should-change` and `NAME:should-not-change`.
         passages (`Sequence[Passage]`, *optional*):
             The same contexts with the human responses, by id; without them nothing is measured
             against a reference.
+
+    Returns:
+        `tuple[list[Passage], list[Case], Answers]`: Arguments for `robustness`.
     """
     if NORMAL not in stored or len({*stored} - {AGAIN}) < 2:
-        found = ", ".join(stored) or "nothing"
         raise BadInput(
-            f"expected replies to normal and to perturbed contexts, found {found}.",
-            hint="Say --stored normal=FILE --stored add-negation=FILE",
+            f"expected replies to normal and to perturbed contexts, but got "
+            f"{', '.join(stored) or 'nothing'}.",
+            hint="Use --stored normal=FILE --stored add-negation=FILE",
         )
     normal = list(stored[NORMAL])
-    asked = [replace(each, response="") for each in normal]
-    if passages is not None:
-        human = {each.id: each.response for each in passages}
-        asked = [replace(each, response=human.get(each.id, "")) for each in asked]
-    others = {key: _matched(normal, each, key) for key, each in stored.items() if key != NORMAL}
-    cases, said = [], {}
-    for key, found in others.items():
-        if key != AGAIN:
-            strategy, _, kind = key.partition(":")
-            cases.append(stored_case(strategy, kind or None, asked, found))
-            said[strategy] = [each.response for each in found]
-    again = [each.response for each in others[AGAIN]] if AGAIN in others else None
-    texts = [each.response for each in normal]
-    key = text_key([*texts, *(text for each in said.values() for text in each)])
-    return asked, cases, Answers(name, f"stored:{key}", texts, said, again)
+    human = {passage.id: passage.response for passage in passages or ()}
+    contexts = [replace(passage, response=human.get(passage.id, "")) for passage in normal]
+    aligned = {key: _align(normal, rows, key) for key, rows in stored.items() if key != NORMAL}
+    again = aligned.pop(AGAIN, None)
+    cases, replies = [], {}
+    for key, rows in aligned.items():
+        strategy, _, kind = key.partition(":")
+        cases.append(stored_case(strategy, kind or None, contexts, rows))
+        replies[strategy] = _responses(rows)
+    texts = _responses(normal)
+    digest = text_key([*texts, *(text for rows in replies.values() for text in rows)])
+    answers = Answers(
+        name, f"stored:{digest}", texts, replies, _responses(again) if again is not None else None
+    )
+    return contexts, cases, answers
 
 
-def _matched(normal: Sequence[Passage], found: Sequence[Passage], name: str) -> list[Passage]:
-    """Passages in the order of the normal ones: by id, or by place where ids say nothing."""
-    by_id = {each.id: each for each in found}
-    if all(each.id in by_id for each in normal) and len(by_id) == len(found):
-        return [by_id[each.id] for each in normal]
-    if len(found) != len(normal):
+def _responses(passages: Sequence[Passage]) -> list[str]:
+    return [passage.response for passage in passages]
+
+
+def _align(normal: Sequence[Passage], others: Sequence[Passage], name: str) -> list[Passage]:
+    """Passages in the order of the normal ones: by id, or by line if the ids differ."""
+    by_id = {passage.id: passage for passage in others}
+    if all(passage.id in by_id for passage in normal) and len(by_id) == len(others):
+        return [by_id[passage.id] for passage in normal]
+    if len(others) != len(normal):
         raise BadInput(
-            f"{name} has {len(found)} replies, normal {len(normal)}, and their ids differ.",
+            f"{name} has {len(others)} replies, normal {len(normal)}, and their ids differ.",
             hint="Give files that answer the same contexts, with the same ids.",
         )
     logger.warning("The ids of %s are not those of the normal contexts: matched by line.", name)
-    return list(found)
+    return list(others)

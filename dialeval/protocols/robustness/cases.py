@@ -1,9 +1,10 @@
-"""Contexts under each strategy, and what was done to them."""
+"""Contexts under each strategy, and the edits that were made."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
@@ -17,11 +18,14 @@ from dialeval.dialogues import (
     to_passages,
     write_passages,
 )
+from dialeval.metrics.robustness_results import NORMAL, StrategyCoverage
 from dialeval.perturbations import Edit, Kind, Perturbation, edit_log, perturb
+from dialeval.perturbations.apply import Turns
 from dialeval.perturbations.differences import differences
-from dialeval.perturbations.registry import supports_language, strategies
+from dialeval.perturbations.registry import strategies, supports_language
 
-NORMAL, AGAIN = "normal", "again"
+AGAIN = "again"
+"""Name of a second draw for the normal contexts, beside `NORMAL` and the strategies."""
 AS_WRITTEN = ReadOptions(keep_duplicates=True, allow_empty=True)
 
 
@@ -30,16 +34,20 @@ class Case:
     """The contexts after a strategy, in the order of the normal ones.
 
     Args:
+        name (`str`):
+            Name of the strategy.
+        kind (`str`):
+            `"should_change"` or `"should_not_change"`.
         signature (`str`):
             The strategy with its settings.
         passages (`tuple[Passage, ...]`):
             Perturbed contexts with the same responses.
         edits (`tuple`):
-            For each passage a list of edits for each turn, against the normal text.
+            For each passage and each turn, its edits of the normal text.
         foreign (`int`, *optional*, defaults to 0):
-            Passages in a language that the strategy does not know.
+            Number of passages in a language that the strategy does not support.
         strategy (`Perturbation`, *optional*):
-            The strategy itself, where it was applied here.
+            The strategy itself, if it was applied in this run.
     """
 
     name: str
@@ -52,32 +60,60 @@ class Case:
 
     @cached_property
     def edited(self) -> np.ndarray:
-        """Which contexts were edited at all, shape `(n,)`."""
+        """Which contexts have an edit, shape `(n,)`."""
         return np.array([any(map(len, turns)) for turns in self.edits], dtype=bool)
+
+    @property
+    def edited_rows(self) -> list[int]:
+        """Indices of the contexts that have an edit."""
+        return np.flatnonzero(self.edited).tolist()
 
     @property
     def coverage(self) -> float:
         """Share of contexts with at least one edit."""
         return float(self.edited.mean()) if len(self.edited) else 0.0
 
+    def coverage_row(self) -> StrategyCoverage:
+        """The row of the coverage table."""
+        return StrategyCoverage(
+            self.name, self.kind, self.signature, self.coverage, int(self.edited.sum()),
+            len(self.edited), self.foreign,
+        )  # fmt: skip
+
 
 def make_cases(
     passages: Sequence[Passage],
-    chosen: Sequence[Perturbation],
+    perturbations: Sequence[Perturbation],
     folder: Path | None = None,
     seed: int = 0,
     turns: str | tuple[int, ...] = "all",
 ) -> list[Case]:
-    """The contexts under every strategy; with a folder, those written before are read again."""
-    names = [each.name for each in chosen]
+    """The contexts under every strategy.
+
+    Args:
+        passages (`Sequence[Passage]`):
+            The normal contexts.
+        perturbations (`Sequence[Perturbation]`):
+            The strategies.
+        folder (`Path`, *optional*):
+            Folder of the run; perturbed contexts are read from there if an earlier run wrote them.
+        seed (`int`, *optional*, defaults to 0):
+            Seed of the edits.
+        turns (`str` or `tuple[int, ...]`, *optional*, defaults to `"all"`):
+            Which turns of a context are edited.
+
+    Returns:
+        `list[Case]`: One per strategy, in order.
+    """
+    names = [strategy.name for strategy in perturbations]
     for name in names:
         if names.count(name) > 1 or name in (NORMAL, AGAIN):
-            raise BadInput(f"two strategies are called {name!r}.", hint="Name each once.")
+            raise BadInput(f"two strategies are called {name!r}.", hint="Use each name once.")
     table = to_passages(passages)
-    return [_case(table, each, folder, seed, turns) for each in chosen]
+    return [_make_case(table, strategy, folder, seed, turns) for strategy in perturbations]
 
 
-def _case(
+def _make_case(
     table: Passages,
     strategy: Perturbation,
     folder: Path | None,
@@ -86,39 +122,48 @@ def _case(
 ) -> Case:
     path = folder / "perturbed" / f"{file_name(strategy.name)}.jsonl" if folder else None
     if path is not None and path.is_file():
-        done = read(str(path), AS_WRITTEN)[0]
+        perturbed = read(str(path), AS_WRITTEN)[0]
     else:
-        done = perturb(table, strategy, seed=seed, turns=turns, unsupported="pass").passages
+        perturbed = perturb(
+            table, strategy, seed=seed, turns=cast(Turns, turns), unsupported="pass"
+        ).passages
         if path is not None:
-            write_passages(done, path)
-    found = tuple(iterate(done))
-    logs = tuple(tuple(map(tuple, edit_log(each))) for each in found)
-    foreign = sum(not supports_language(strategy, each.language) for each in found)
-    return Case(strategy.name, strategy.kind, repr(strategy), found, logs, foreign, strategy)
+            write_passages(perturbed, path)
+    passages = tuple(iterate(perturbed))
+    logs = tuple(tuple(map(tuple, edit_log(passage))) for passage in passages)
+    foreign = sum(not supports_language(strategy, passage.language) for passage in passages)
+    return Case(strategy.name, strategy.kind, repr(strategy), passages, logs, foreign, strategy)
 
 
 def stored_case(
     name: str, kind: str | None, before: Sequence[Passage], after: Sequence[Passage]
 ) -> Case:
-    """A case from contexts that were perturbed elsewhere; the edits are what differs.
+    """A case from contexts that were perturbed elsewhere; the edits are the differences.
 
     Args:
+        name (`str`):
+            Name of the strategy.
         kind (`str`, *optional*):
-            `should_change` or `should_not_change`, where no strategy of ours has this name.
+            `should_change` or `should_not_change`; needed if no strategy of dialeval has this name.
+        before, after (`Sequence[Passage]`):
+            Normal and perturbed contexts, aligned.
+
+    Returns:
+        `Case`: The perturbed contexts with their edits.
     """
-    known = strategies()
-    if kind is None and name not in known:
+    registered = strategies()
+    if kind is None and name not in registered:
         raise BadInput(
-            f"nobody says whether {name!r} should change a reply.",
-            hint=f"Say {name}:should-change=FILE or {name}:should-not-change=FILE, or choose a "
-            f"known name: {', '.join(known)}.",
+            f"it is not known whether {name!r} should change a reply.",
+            hint=f"Use {name}:should-change=FILE or {name}:should-not-change=FILE, or choose a "
+            f"known name: {', '.join(registered)}.",
         )
-    kind = (kind or known[name].kind).replace("-", "_")
+    kind = (kind or registered[name].kind).replace("-", "_")
     if kind not in ("should_change", "should_not_change"):
-        hint = "Say should-change or should-not-change."
+        hint = "Use should-change or should-not-change."
         raise BadInput(f"Unknown kind {kind!r}.", hint=hint)
     logs = [tuple(_edits(*pair)) for pair in zip(before, after, strict=True)]
-    return Case(name, kind, f"stored({name})", tuple(after), tuple(logs))
+    return Case(name, cast(Kind, kind), f"stored({name})", tuple(after), tuple(logs))
 
 
 def _edits(before: Passage, after: Passage) -> Iterator[tuple[Edit, ...]]:
@@ -133,10 +178,13 @@ def _edits(before: Passage, after: Passage) -> Iterator[tuple[Edit, ...]]:
 
 
 def dialogues_of(passages: Sequence[Passage]) -> list[str]:
-    """The dialogue of each passage; one that does not say stands for itself."""
-    return [each.dialogue_id or each.id or f"#{row}" for row, each in enumerate(passages)]
+    """The dialogue of each passage; a passage without one counts as a dialogue."""
+    return [
+        passage.dialogue_id or passage.id or f"#{index}" for index, passage in enumerate(passages)
+    ]
 
 
 def file_name(name: str) -> str:
-    """A name without what file systems take for something else."""
-    return "".join(sign if sign.isalnum() or sign in "-_.+" else "-" for sign in name) or "unnamed"
+    """A name in which only characters that are safe in file names are left."""
+    safe = (char if char.isalnum() or char in "-_.+" else "-" for char in name)
+    return "".join(safe) or "unnamed"

@@ -1,18 +1,18 @@
-"""What a run has found so far: every number as a `Result` with its signature."""
+"""Collects the numbers of a run: every one as a `Result` with its signature."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from dialeval._version import __version__
 from dialeval.metrics.results import Result, signature
-from dialeval.protocols.robustness.cases import NORMAL, Case
+from dialeval.metrics.robustness_results import NORMAL, OVER_STABLE, RobustnessVerdict
+from dialeval.protocols.robustness.cases import Case
 from dialeval.protocols.robustness.effects import Effect
-from dialeval.protocols.robustness.judges import JudgeChange
-from dialeval.protocols.robustness.settings import REPLIES, RobustnessRun
-from dialeval.protocols.robustness.verdicts import STUCK, verdict
+from dialeval.protocols.robustness.evaluators import EvaluatorChange
+from dialeval.protocols.robustness.settings import REPLY_MEASURES, RobustnessRun
+from dialeval.protocols.robustness.verdicts import verdict
 
-_NONE = float("nan")
+_NAN = float("nan")
 
 
 @dataclass
@@ -22,72 +22,110 @@ class ResultCollector:
     run: RobustnessRun
     encoder: str
     results: list[Result] = field(default_factory=list)
-    verdicts: list[dict[str, Any]] = field(default_factory=list)
+    verdicts: list[RobustnessVerdict] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
-    def value(
+    def add_value(
         self, metric: str, system: str, case: Case | None, value: float, n: int, **details: Any
     ) -> None:
-        """Note a number without an interval; `None` for a case is the normal contexts."""
-        told = {**_names(case), **details}
-        ends = (_NONE, _NONE, n, self._signature(metric, system, case, n))
-        self.results.append(Result(metric, system, "", float(value), *ends, told))
+        """Add a number without an interval.
 
-    def effect(
-        self, metric: str, system: str, case: Case | None, found: Effect, **details: Any
-    ) -> None:
-        """Note an effect with its interval."""
-        told = {**_names(case), "p": found.p, "dialogues": found.dialogues, **details}
-        how = self._signature(metric, system, case, found.n)
-        ends = (found.low, found.high, found.n, how)
-        self.results.append(Result(metric, system, "", found.value, *ends, told))
+        Args:
+            metric, system (`str`):
+                What was measured, and for which system.
+            case (`Case`, *optional*):
+                The perturbed contexts; `None` for the normal ones.
+            value (`float`):
+                The number.
+            n (`int`):
+                Number of replies behind it.
+            details:
+                Further numbers about the same quantity.
+        """
+        made = self._signature(metric, system, case, n)
+        details = {**_strategy(case), **details}
+        self.results.append(Result(metric, system, "", float(value), _NAN, _NAN, n, made, details))
 
-    def judged(
-        self, measure: str, system: str, case: Case, found: Effect, unchanged: Effect
+    def add_effect(
+        self, metric: str, system: str, case: Case | None, effect: Effect, **details: Any
     ) -> None:
-        """Note an effect and what it means; the run's measure is the headline."""
+        """Add an effect with its interval.
+
+        Args:
+            metric, system (`str`):
+                What was measured, and for which system.
+            case (`Case`, *optional*):
+                The perturbed contexts; `None` for the normal ones.
+            effect (`Effect`):
+                The number with its interval.
+            details:
+                Further numbers about the same quantity.
+        """
+        details = {**_strategy(case), "p": effect.p, "dialogues": effect.dialogues, **details}
+        made = self._signature(metric, system, case, effect.n)
+        self.results.append(
+            Result(
+                metric, system, "", effect.value, effect.low, effect.high, effect.n, made, details
+            )
+        )
+
+    def add_verdict(
+        self, measure: str, system: str, case: Case, effect: Effect, unchanged: Effect
+    ) -> None:
+        """Add an effect with its verdict; that of the run's measure is the headline.
+
+        Args:
+            measure, system (`str`):
+                What was measured, and for which system.
+            case (`Case`):
+                The perturbed contexts.
+            effect (`Effect`):
+                The effect on the measure.
+            unchanged (`Effect`):
+                Share of replies that are the same, word for word.
+        """
         margin = self.run.margin_of(measure)
-        ends = (found.low, found.high, margin)
-        said = verdict(case.kind, *ends, found.dialogues)
-        metric = measure if measure in REPLIES else f"{measure}_loss"
-        self.effect(metric, system, case, found, margin=margin, verdict=said)
-        if measure == "movement" and said == STUCK and unchanged.value < 0.5:
+        name = verdict(case.kind, effect.low, effect.high, margin, effect.dialogues)
+        metric = measure if measure in REPLY_MEASURES else f"{measure}_loss"
+        self.add_effect(metric, system, case, effect, margin=margin, verdict=name)
+        if measure == "movement" and name == OVER_STABLE and unchanged.value < 0.5:
             self.warn(
                 f"{1 - unchanged.value:.0%} of {system}'s replies changed under {case.name}, but "
-                "hardly in their vectors, which may not notice a word such as “not”: read the "
-                "examples, or let verdicts go by whether replies change at all (changed)."
+                "their sentence vectors hardly did: these can miss a word such as “not”. Read the "
+                "examples, or base verdicts on whether replies change at all (changed)."
             )
         if measure == self.run.measure:
-            self.verdicts.append(
-                {"system": system, "strategy": case.name, "kind": case.kind, "verdict": said,
-                 "measure": measure, "effect": found.value, "low": found.low, "high": found.high,
-                 "margin": margin, "n": found.n, "dialogues": found.dialogues,
-                 "unchanged": unchanged.value, "coverage": case.coverage}
+            row = RobustnessVerdict(
+                system, case.name, case.kind, name, measure, effect.value, effect.low, effect.high,
+                margin, effect.n, effect.dialogues, unchanged.value, case.coverage,
             )  # fmt: skip
+            self.verdicts.append(row)
 
-    def judge(self, change: JudgeChange) -> None:
-        """Note what a strategy does to a judge: its over-sensitivity, or its over-stability."""
-        margin = self.run.margin
-        said = verdict(change.kind, change.low, change.high, margin, change.dialogues)
-        over = "over_sensitivity" if change.kind == "should_not_change" else "over_stability"
-        share = (change.changed, change.low, change.high)
-        if over == "over_stability":  # what stayed although it should not
-            share = (1 - change.changed, 1 - change.high, 1 - change.low)
-        moved, low, high = change.score_change
-        told = {
+    def add_evaluator_change(self, change: EvaluatorChange) -> None:
+        """Add what a strategy does to an evaluator: its over-sensitivity, or its over-stability."""
+        margin, changed = self.run.margin, change.changed
+        metric, share = "over_sensitivity", (changed.value, changed.low, changed.high)
+        if change.kind == "should_change":  # what stayed the same although it should not
+            metric = "over_stability"
+            share = (1 - changed.value, 1 - changed.high, 1 - changed.low)
+        details = {
             "strategy": change.strategy, "kind": change.kind, "side": change.side,
-            "decisions_changed": change.changed, "score_change": moved, "score_change_low": low,
-            "score_change_high": high, "margin": margin, "verdict": said,
+            "decisions_changed": changed.value, "score_change": change.score_change.value,
+            "score_change_low": change.score_change.low,
+            "score_change_high": change.score_change.high, "margin": margin,
+            "verdict": verdict(change.kind, changed.low, changed.high, margin, change.dialogues),
             "dialogues": change.dialogues,
         }  # fmt: skip
-        how = signature(
-            metric=over, evaluator=change.judge, strategy=change.strategy, side=change.side,
+        made = signature(
+            metric=metric, evaluator=change.evaluator, strategy=change.strategy, side=change.side,
             n=change.n, seed=self.run.seed, v=__version__,
         )  # fmt: skip
-        self.results.append(Result(over, "human", change.judge, *share, change.n, how, told))
+        self.results.append(
+            Result(metric, "human", change.evaluator, *share, change.n, made, details)
+        )
 
     def warn(self, text: str) -> None:
-        """Note what a reader has to know, once."""
+        """Add something that a reader has to know, once."""
         if text not in self.warnings:
             self.warnings.append(text)
 
@@ -99,15 +137,5 @@ class ResultCollector:
         )  # fmt: skip
 
 
-def _names(case: Case | None) -> dict[str, str]:
+def _strategy(case: Case | None) -> dict[str, str]:
     return {"strategy": case.name, "kind": case.kind} if case else {"strategy": NORMAL, "kind": ""}
-
-
-def coverage_of(cases: Sequence[Case]) -> list[dict[str, Any]]:
-    """What each strategy could do here."""
-    return [
-        {"name": case.name, "kind": case.kind, "signature": case.signature,
-         "coverage": case.coverage, "edited": int(case.edited.sum()), "n": len(case.edited),
-         "foreign": case.foreign}
-        for case in cases
-    ]  # fmt: skip

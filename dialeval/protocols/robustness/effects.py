@@ -8,31 +8,36 @@ import numpy as np
 from dialeval.metrics.checks import encode_ids
 from dialeval.metrics.intervals import percentiles, resampled_sums, wilson
 from dialeval.metrics.overlap import bleu
+from dialeval.metrics.robustness_results import Estimate
 
-ANY = (-np.inf, np.inf)
+UNBOUNDED = (-np.inf, np.inf)
 Statistic = Callable[[np.ndarray], np.ndarray]  # (..., columns) -> (...)
 
 
 @dataclass(frozen=True)
 class Columns:
-    """What each context adds to some sums, `(n, columns)`, and what the sums say.
+    """What each context adds to some sums, and the statistic of these sums.
 
     Args:
+        values (`ndarray`):
+            One row per context, shape `(n, columns)`.
+        statistic (`Callable`):
+            From sums `(..., columns)` to the effect `(...)`.
         n (`int`):
-            Contexts that count.
+            Number of contexts that have a value.
         range (`tuple[float, float]`, *optional*):
-            Ends that the effect cannot pass.
+            Smallest and largest value that the effect can have.
     """
 
     values: np.ndarray
     statistic: Statistic
     n: int
-    range: tuple[float, float] = ANY
+    range: tuple[float, float] = UNBOUNDED
 
 
 @dataclass(frozen=True)
 class Effect:
-    """An effect, its interval, a two-sided p-value, and how many dialogues it rests on."""
+    """An effect, its interval, a two-sided p-value, and the numbers of contexts and dialogues."""
 
     value: float
     low: float
@@ -41,23 +46,28 @@ class Effect:
     n: int
     dialogues: int
 
+    @property
+    def estimate(self) -> Estimate:
+        """The value with its interval."""
+        return Estimate(self.value, self.low, self.high)
 
-def mean_of(values: np.ndarray, range: tuple[float, float] = ANY) -> Columns:
-    """The mean; what is not a number does not count."""
-    known = np.isfinite(values)
-    columns = np.column_stack([np.where(known, values, 0), known])
-    return Columns(columns, _ratio, int(known.sum()), range)
+
+def mean_of(values: np.ndarray, range: tuple[float, float] = UNBOUNDED) -> Columns:
+    """The mean; NaN is left out."""
+    finite = np.isfinite(values)
+    columns = np.column_stack([np.where(finite, values, 0), finite])
+    return Columns(columns, _ratio, int(finite.sum()), range)
 
 
 def loss_of(normal: np.ndarray, perturbed: np.ndarray) -> Columns:
-    """The share of a mean that is lost, over contexts where both are known."""
-    known = np.isfinite(normal) & np.isfinite(perturbed)
-    columns = [np.where(known, normal - perturbed, 0), np.where(known, normal, 0)]
-    return Columns(np.column_stack(columns), _ratio, int(known.sum()))
+    """The relative loss of a mean, over contexts where both values are finite."""
+    finite = np.isfinite(normal) & np.isfinite(perturbed)
+    columns = [np.where(finite, normal - perturbed, 0), np.where(finite, normal, 0)]
+    return Columns(np.column_stack(columns), _ratio, int(finite.sum()))
 
 
 def bleu_loss_of(normal: np.ndarray, perturbed: np.ndarray) -> Columns:
-    """The share of corpus BLEU that is lost, from counts `(n, 10)` of both."""
+    """The relative loss of corpus BLEU, from counts `(n, 10)` of both."""
     width = normal.shape[1]
 
     def statistic(sums: np.ndarray) -> np.ndarray:
@@ -65,8 +75,8 @@ def bleu_loss_of(normal: np.ndarray, perturbed: np.ndarray) -> Columns:
         with np.errstate(divide="ignore", invalid="ignore"):
             return (before - after) / before
 
-    counts = np.count_nonzero(normal[:, -1])  # those that have a reference
-    return Columns(np.hstack([normal, perturbed]), statistic, int(counts))
+    with_reference = np.count_nonzero(normal[:, -1])
+    return Columns(np.hstack([normal, perturbed]), statistic, int(with_reference))
 
 
 def _ratio(sums: np.ndarray) -> np.ndarray:
@@ -82,47 +92,63 @@ def effects(
     level: float = 0.95,
     seed: int = 0,
 ) -> dict[str, Effect]:
-    """The effect of each part; all share the same resamples, so one draw serves them all.
+    """The effect of each part; all parts share the same resamples.
 
-    Where every resample says the same (no reply changed at all, say), the interval would be a
-    point however few dialogues there are. Then the share of dialogues that might still differ,
-    by Wilson's interval of none in so many, is its half-width.
+    If all resamples are equal (no reply changed at all, say), a percentile interval would be a
+    point, however few dialogues there are. Then the upper Wilson bound of 0 out of the number of
+    dialogues is its half-width.
+
+    Args:
+        parts (`Mapping[str, Columns]`):
+            What to measure, by name; all with one row per context.
+        groups (`Sequence[Hashable]`):
+            The dialogue of each context, the unit that is resampled.
+        resamples (`int`, *optional*, defaults to 100000):
+            Number of bootstrap resamples.
+        level (`float`, *optional*, defaults to 0.95):
+            Confidence level of the intervals.
+        seed (`int`, *optional*, defaults to 0):
+            Seed of the resamples.
+
+    Returns:
+        `dict[str, Effect]`: The effect of each part, by name.
     """
     if not len(groups):
-        return {name: Effect(*[float("nan")] * 4, 0, 0) for name in parts}
+        nan = float("nan")
+        return {name: Effect(nan, nan, nan, nan, 0, 0) for name in parts}
     unit = encode_ids(groups, len(groups))
-    wide = np.hstack([each.values for each in parts.values()])
+    wide = np.hstack([part.values for part in parts.values()])
     table = np.zeros((unit.max() + 1, wide.shape[1]))
     np.add.at(table, unit, wide)
-    drawn = resampled_sums(table, resamples, seed) if len(table) > 1 else np.empty((0, 0))
-    found, at = {}, 0
-    for name, each in parts.items():
-        end = at + each.values.shape[1]
-        value = float(each.statistic(table[:, at:end].sum(0)))
-        some = each.statistic(drawn[:, at:end]) if len(drawn) else np.empty(0)
-        ends = _ends(value, some, len(table), level, each.range)
-        found[name] = Effect(value, *ends, _p_value(some), each.n, len(table))
-        at = end
-    return found
+    sums = resampled_sums(table, resamples, seed) if len(table) > 1 else np.empty((0, 0))
+    results, start = {}, 0
+    for name, part in parts.items():
+        end = start + part.values.shape[1]
+        value = float(part.statistic(table[:, start:end].sum(0)))
+        resampled = part.statistic(sums[:, start:end]) if len(sums) else np.empty(0)
+        low, high = _interval(value, resampled, len(table), level, part.range)
+        results[name] = Effect(value, low, high, _p_value(resampled), part.n, len(table))
+        start = end
+    return results
 
 
-def _ends(
-    value: float, drawn: np.ndarray, dialogues: int, level: float, range: tuple[float, float]
+def _interval(
+    value: float, resampled: np.ndarray, dialogues: int, level: float, range: tuple[float, float]
 ) -> tuple[float, float]:
-    drawn = drawn[np.isfinite(drawn)]
-    if not len(drawn) or not np.isfinite(value):
+    resampled = resampled[np.isfinite(resampled)]
+    if not len(resampled) or not np.isfinite(value):
         return float("nan"), float("nan")
-    low, high = percentiles(drawn, level)
-    if np.ptp(drawn) < 1e-12:
+    low, high = percentiles(resampled, level)
+    if np.ptp(resampled) < 1e-12:
         width = wilson(0, dialogues, level)[1]
         low, high = value - width, value + width
     return max(low, range[0]), min(high, range[1])
 
 
-def _p_value(drawn: np.ndarray) -> float:
-    """Twice the smaller share of resamples on either side of 0, as `paired_bootstrap` has it."""
-    drawn = drawn[np.isfinite(drawn)]
-    if not len(drawn):
+def _p_value(resampled: np.ndarray) -> float:
+    """Twice the smaller share of resamples on either side of 0, as in `paired_bootstrap`."""
+    resampled = resampled[np.isfinite(resampled)]
+    if not len(resampled):
         return float("nan")
-    sides = (drawn <= 1e-12).sum(), (drawn >= -1e-12).sum()
-    return float(min(1.0, 2 * (min(sides) + 1) / (len(drawn) + 1)))
+    sides = (resampled <= 1e-12).sum(), (resampled >= -1e-12).sum()
+    return float(min(1.0, 2 * (min(sides) + 1) / (len(resampled) + 1)))

@@ -1,13 +1,14 @@
-"""What a run is asked to do."""
+"""Settings of a robustness run."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from dialeval.dialogues import BadInput
 from dialeval.metrics.actent import SKIPS
 
 MEASURES = ("movement", "changed", "activity_f1", "entity_f1", "bleu", "chrf", "likelihood")
-"""What a verdict can go by: how far replies move, whether they change at all, or what they lose."""
-REPLIES = MEASURES[:2]
+"""Measures for verdicts: how far replies move, whether they change at all, or a loss of quality."""
+REPLY_MEASURES = MEASURES[:2]
 """Measures of replies alone; the others are losses against the reference."""
 
 
@@ -17,24 +18,34 @@ class RobustnessRun:
 
     Args:
         measure (`str`, *optional*, defaults to `"movement"`):
-            What the headline verdicts go by, one of `MEASURES`. Every measure has a verdict.
+            Measure of the headline verdicts, one of `MEASURES`. Every measure has a verdict.
         margin (`float`, *optional*, defaults to 0.1):
-            Movement that still counts as none, where 1 is the way to a reply for another context;
-            also the share of changed replies, or decisions of a judge, that does.
+            Largest movement that counts as none, where 1 is the distance to a reply in another
+            dialogue; also the largest share of changed replies, or of changed decisions.
         loss_margin (`float`, *optional*, defaults to 0.05):
-            Share of a measure against the reference whose loss still counts as none.
+            Largest relative loss of a measure against the reference that counts as none.
         actent (`bool`, *optional*):
-            Measure Activity and Entity F1; by default where the contexts are technical talk.
+            Measure Activity and Entity F1; by default only if the contexts are technical.
         skip (`str`, *optional*, defaults to `"none"`):
-            Which references count for them: see `dialeval.metrics.actent.kept`.
+            Which references these F1s leave out: see `dialeval.metrics.actent.counted_references`.
         lexicon (`str`, *optional*):
             Folder with their word lists, in place of the embedded ones.
         likelihood (`bool`, *optional*, defaults to `True`):
-            Measure that of the reference, where the model is at hand.
+            Measure the likelihood of the reference, for models that run in this process.
+        turns (`str` or `tuple[int, ...]`, *optional*, defaults to `"all"`):
+            Which turns of a context are edited.
         resamples (`int`, *optional*, defaults to 100000):
-            Of the paired bootstrap, as in the paper.
+            Resamples of the paired bootstrap, as in the paper.
+        level (`float`, *optional*, defaults to 0.95):
+            Confidence level of the intervals.
+        seed (`int`, *optional*, defaults to 0):
+            Seed of edits and resamples.
         examples (`int`, *optional*, defaults to 3):
-            Worst examples that are kept of each strategy.
+            Number of worst examples kept for each strategy.
+        output_dir (`str`, *optional*, defaults to `"runs/robustness"`):
+            Folder of the run.
+        overwrite (`bool`, *optional*, defaults to `False`):
+            Whether another run in that folder may be replaced.
     """
 
     measure: str = "movement"
@@ -52,7 +63,7 @@ class RobustnessRun:
     output_dir: str = "runs/robustness"
     overwrite: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.measure not in MEASURES:
             choices = f"Choose one of {', '.join(MEASURES)}."
             raise BadInput(f"Unknown measure {self.measure!r}.", hint=choices)
@@ -60,12 +71,19 @@ class RobustnessRun:
             choices = f"Choose one of {', '.join(SKIPS)}."
             raise BadInput(f"Unknown skip rule {self.skip!r}.", hint=choices)
         for name in ("margin", "loss_margin"):
-            if not 0 <= getattr(self, name) < 1:
-                found = getattr(self, name)
-                raise BadInput(f"`{name}` is a share from 0 to 1, but got {found:g}.")
+            value = getattr(self, name)
+            if not 0 <= value < 1:
+                raise BadInput(f"`{name}` is a share from 0 to 1, but got {value:g}.")
         if self.resamples < 1:
-            raise BadInput(f"`resamples` counts draws, so it is at least 1, not {self.resamples}.")
+            raise BadInput(f"`resamples` must be at least 1, but got {self.resamples}.")
 
     def margin_of(self, measure: str) -> float:
-        """What still counts as no effect."""
-        return self.margin if measure in REPLIES else self.loss_margin
+        """The largest effect of a measure that counts as none."""
+        return self.margin if measure in REPLY_MEASURES else self.loss_margin
+
+    def settings(self) -> dict[str, Any]:
+        """The settings that affect a number, by name."""
+        settings = asdict(self)
+        for name in ("output_dir", "overwrite"):
+            del settings[name]
+        return settings

@@ -1,4 +1,4 @@
-"""How near texts are: by averaged word vectors, as the paper's Table 4, and by a sentence encoder.
+"""Similarity of texts: by averaged word vectors, as in the paper's Table 4, and by an encoder.
 
 (Liu et al., 2016, embedding average; Niu and Bansal, 2018, sec. 6.1)
 """
@@ -21,9 +21,11 @@ class MeanEmbedding:
 
     Args:
         name (`str`):
-            Whose embeddings these are.
+            Name of the model.
+        tokenizer (`PreTrainedTokenizerBase`):
+            Its tokenizer.
         weight (`Tensor`):
-            One row a token, shape `(vocabulary, d)`.
+            One row per token, shape `(vocabulary, d)`.
     """
 
     def __init__(self, name: str, tokenizer: Any, weight: torch.Tensor):
@@ -31,17 +33,18 @@ class MeanEmbedding:
 
     @classmethod
     def of(cls, generator: Any) -> "MeanEmbedding":
-        """A generator's own."""
+        """With the embeddings of a generator."""
         weight = generator.model.get_input_embeddings().weight
         return cls(f"{generator.name}'s own", generator.tokenizer, weight)
 
     @classmethod
     def minilm(cls) -> "MeanEmbedding":
-        """Those of all-MiniLM-L6-v2, for systems whose own are not at hand."""
+        """With those of all-MiniLM-L6-v2, for systems that do not run in this process."""
         from dialeval.models.embedding import MiniLm
 
-        found = MiniLm("cpu")
-        return cls("minilm's words", found.tokenizer, found.model.get_input_embeddings().weight)
+        encoder = MiniLm("cpu")
+        weight = encoder.model.get_input_embeddings().weight
+        return cls("minilm's words", encoder.tokenizer, weight)
 
     @torch.inference_mode()
     def __call__(self, texts: Sequence[str]) -> np.ndarray:
@@ -55,25 +58,37 @@ class MeanEmbedding:
         device = self.weight.device
         if not len(ids):
             return np.zeros((len(texts), self.weight.shape[1]))
-        found = F.embedding_bag(ids.to(device), self.weight.float(), starts.to(device), mode="mean")
-        return found.double().cpu().numpy()
+        means = F.embedding_bag(ids.to(device), self.weight.float(), starts.to(device), mode="mean")
+        return means.double().cpu().numpy()
 
 
-def likeness(embed: Embed, texts: Sequence[str], others: Sequence[str]) -> np.ndarray:
-    """Cosine of two texts' vectors; 1 for equal texts, 0 where only one of them says anything."""
-    texts, others = [each.strip() for each in texts], [each.strip() for each in others]
-    found = np.ones(len(texts))
-    differ = np.array([one != two for one, two in zip(texts, others, strict=True)], dtype=bool)
-    silent = np.array([not (one and two) for one, two in zip(texts, others, strict=True)], bool)
-    found[differ & silent] = 0.0
-    rows = np.flatnonzero(differ & ~silent)
-    if len(rows):
-        found[rows] = cosine(embed([texts[row] for row in rows]), embed([others[r] for r in rows]))
-    return found
+def text_similarity(embed: Embed, texts: Sequence[str], others: Sequence[str]) -> np.ndarray:
+    """Cosines of pairs of texts; 1 for equal texts, 0 if exactly one of the two is empty.
+
+    Args:
+        embed (`Callable`):
+            From texts to vectors `(n, d)`.
+        texts, others (`Sequence[str]`):
+            The pairs, aligned.
+
+    Returns:
+        `ndarray`: Shape `(n,)`.
+    """
+    texts, others = [text.strip() for text in texts], [text.strip() for text in others]
+    similarity = np.ones(len(texts))
+    pairs = list(zip(texts, others, strict=True))
+    differ = np.array([one != two for one, two in pairs], dtype=bool)
+    empty = np.array([not (one and two) for one, two in pairs], dtype=bool)
+    similarity[differ & empty] = 0.0
+    rows = np.flatnonzero(differ & ~empty).tolist()
+    if rows:
+        vectors = embed([texts[row] for row in rows]), embed([others[row] for row in rows])
+        similarity[rows] = cosine(*vectors)
+    return similarity
 
 
 def cosine(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Cosines of rows; 0 where one has no length.
+    """Cosines of rows; 0 if one of them has length 0.
 
     Example:
         >>> cosine(np.array([[3.0, 4.0]]), np.array([[4.0, 3.0]])).tolist()
@@ -87,17 +102,28 @@ def cosine(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 def unrelated_distance(
     embed: Embed, texts: Sequence[str], groups: Sequence[Hashable]
 ) -> float | None:
-    """Mean of 1 - cosine over all two texts of different groups; `None` if there are no two.
+    """Mean of 1 - cosine over all pairs of texts from different groups.
 
-    Sums of vectors give it exactly, without going through the pairs.
+    It is exact, but computed from sums of vectors rather than from the pairs.
+
+    Args:
+        embed (`Callable`):
+            From texts to vectors `(n, d)`.
+        texts (`Sequence[str]`):
+            The texts; empty ones are left out.
+        groups (`Sequence[Hashable]`):
+            The group of each text.
+
+    Returns:
+        `float` or `None`: `None` if there is no such pair.
     """
-    spoken = [row for row, text in enumerate(texts) if text.strip()]
-    if not spoken:
+    rows = [row for row, text in enumerate(texts) if text.strip()]
+    if not rows:
         return None
-    vectors = np.asarray(embed([texts[row].strip() for row in spoken]), dtype=float)
+    vectors = np.asarray(embed([texts[row].strip() for row in rows]), dtype=float)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     vectors = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
-    unit = encode_ids([groups[row] for row in spoken], len(spoken))
+    unit = encode_ids([groups[row] for row in rows], len(rows))
     sizes = np.bincount(unit)
     sums = np.zeros((len(sizes), vectors.shape[1]))
     np.add.at(sums, unit, vectors)
@@ -109,5 +135,5 @@ def unrelated_distance(
 
 
 def context_text(passage: Passage) -> str:
-    """The words of a context."""
+    """The text of a context, one turn per line."""
     return "\n".join(turn.text for turn in passage.context)

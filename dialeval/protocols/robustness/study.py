@@ -1,4 +1,4 @@
-"""The experiment: systems under strategies, measured, judged and written down."""
+"""The experiment: systems and evaluators under strategies, measured and written."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -8,18 +8,19 @@ from typing import Any
 from dialeval.dialogues import BadInput, Passage, atomic_write
 from dialeval.metrics.actent_lexicon import ActEntLexicon
 from dialeval.metrics.overlap import overlap_signature
-from dialeval.metrics.results import signature, versions
+from dialeval.metrics.results import signature, to_plain, versions
+from dialeval.metrics.robustness_results import RobustnessExample, RobustnessResults, SystemRow
 from dialeval.models.embedding import CachedEmbedder
 from dialeval.perturbations import Perturbation
-from dialeval.protocols.robustness.answers import Answers, answered
+from dialeval.protocols.robustness.answers import Answers, collect_answers
 from dialeval.protocols.robustness.cases import Case, make_cases
-from dialeval.protocols.robustness.collector import ResultCollector, coverage_of
-from dialeval.protocols.robustness.judges import judge_changes
+from dialeval.protocols.robustness.collector import ResultCollector
+from dialeval.protocols.robustness.evaluators import evaluator_changes
 from dialeval.protocols.robustness.measuring import Measures, lexicon_for
 from dialeval.protocols.robustness.settings import RobustnessRun
 from dialeval.protocols.robustness.similarity import Embed, MeanEmbedding
 from dialeval.protocols.robustness.system import SystemStudy
-from dialeval.protocols.robustness.writing import RESPONSES, check_output_dir, write_results
+from dialeval.protocols.robustness.writing import RESPONSES, open_folder, run_settings
 from dialeval.responders import Responder
 
 OnProgress = Callable[[str], Any]
@@ -30,54 +31,86 @@ def robustness(
     systems: Sequence[Responder | Answers],
     strategies: Sequence[Perturbation | Case],
     run: RobustnessRun,
-    judges: Sequence[Any] = (),
+    evaluators: Sequence[Any] = (),
     embed: Embed | None = None,
     on_progress: OnProgress = lambda _: None,
-) -> dict[str, Any]:
-    """What perturbed contexts do to systems and to judges.
+) -> RobustnessResults:
+    """What perturbed contexts do to systems and to evaluators.
 
-    Everything goes to the run's folder stage by stage, so that a run that was stopped goes on from
-    there; the folder of another run is refused.
+    Every stage is written to the run's folder, so that a run that was stopped resumes there; the
+    folder of another run is refused.
 
     Args:
         passages (`Sequence[Passage]`):
             Contexts with the human responses; an empty response is no reference.
         systems (`Sequence`):
-            Who answers, or what was answered.
+            Responders, or stored answers.
         strategies (`Sequence`):
-            What is done to the contexts, or what was done.
-        judges (`Sequence[Scorer]`, *optional*):
+            Perturbations, or contexts that were perturbed elsewhere.
+        run (`RobustnessRun`):
+            All other settings.
+        evaluators (`Sequence[Scorer]`, *optional*):
             Evaluators that are perturbed themselves.
         embed (`Callable`, *optional*):
             Sentence encoder, from texts to vectors `(n, d)`; all-MiniLM-L6-v2 by default.
+        on_progress (`Callable`, *optional*):
+            Called with the name of each system and evaluator as it begins.
+
+    Returns:
+        `RobustnessResults`: Everything that was written to `results.json`.
     """
     if not len(passages) or not systems or not strategies:
         raise BadInput(
-            f"expected contexts, systems and strategies, found {len(passages)}, {len(systems)} and "
-            f"{len(strategies)}."
+            f"expected contexts, systems and strategies, but got {len(passages)}, {len(systems)} "
+            f"and {len(strategies)}."
         )
-    folder, embed = Path(run.output_dir), embed or CachedEmbedder()
-    settings = check_output_dir(folder, passages, systems, strategies, judges, run)
-    done = [each for each in strategies if isinstance(each, Case)]
-    to_do = [each for each in strategies if not isinstance(each, Case)]
-    cases = [*done, *make_cases(passages, to_do, folder, run.seed, run.turns)]
+    settings = run_settings(passages, systems, strategies, evaluators, run)
+    folder = open_folder(Path(run.output_dir), settings, run.overwrite)
+    with folder.lock():
+        return _run(passages, systems, strategies, run, evaluators, embed or CachedEmbedder(),
+                    settings, on_progress)  # fmt: skip
+
+
+def _run(
+    passages: Sequence[Passage],
+    systems: Sequence[Responder | Answers],
+    strategies: Sequence[Perturbation | Case],
+    run: RobustnessRun,
+    evaluators: Sequence[Any],
+    embed: Embed,
+    settings: dict[str, Any],
+    on_progress: OnProgress,
+) -> RobustnessResults:
+    """All stages, in a folder that belongs to this run."""
+    folder = Path(run.output_dir)
+    stored = [strategy for strategy in strategies if isinstance(strategy, Case)]
+    to_apply = [strategy for strategy in strategies if not isinstance(strategy, Case)]
+    cases = [*stored, *make_cases(passages, to_apply, folder, run.seed, run.turns)]
     collector = ResultCollector(run, getattr(embed, "name", "embedder"))
     lexicon, share = lexicon_for(passages, run.actent, run.lexicon)
-    told = _measured(passages, systems, cases, collector, lexicon, embed, on_progress)
-    _judged(judges, passages, cases, collector, on_progress)
+    rows, examples = _measure_systems(
+        passages, systems, cases, collector, lexicon, embed, on_progress
+    )
+    _measure_evaluators(evaluators, passages, cases, collector, on_progress)
     settings |= {
         "actent": lexicon.name if lexicon else None, "technical_share": share,
         "encoder": collector.encoder, "overlap": overlap_signature(),
     }  # fmt: skip
-    return write_results(folder, {
-        "results": [each.to_dict() for each in collector.results],
-        "verdicts": collector.verdicts, **told, "strategies": coverage_of(cases),
-        "warnings": collector.warnings, "settings": settings, "versions": versions(),
-        "signature": _signature(run, cases, len(passages), collector.encoder),
-    })  # fmt: skip
+    results = RobustnessResults(
+        results=tuple(collector.results),
+        verdicts=tuple(collector.verdicts),
+        systems=tuple(rows),
+        strategies=tuple(case.coverage_row() for case in cases),
+        examples=tuple(examples),
+        warnings=tuple(collector.warnings),
+        settings=settings,
+        signature=_signature(run, cases, len(passages), collector.encoder),
+    )
+    results.save(folder)
+    return results
 
 
-def _measured(
+def _measure_systems(
     passages: Sequence[Passage],
     systems: Sequence[Responder | Answers],
     cases: Sequence[Case],
@@ -85,38 +118,44 @@ def _measured(
     lexicon: ActEntLexicon | None,
     embed: Embed,
     on_progress: OnProgress,
-) -> dict[str, list[dict[str, Any]]]:
-    """Let every system answer, note its numbers and write its replies."""
+) -> tuple[list[SystemRow], list[RobustnessExample]]:
+    """Collect every system's replies and numbers, and write the replies."""
     run, folder = collector.run, Path(collector.run.output_dir)
-    told: dict[str, list[dict[str, Any]]] = {"systems": [], "examples": []}
+    rows: list[SystemRow] = []
+    examples: list[RobustnessExample] = []
     with atomic_write(folder / RESPONSES) as file:
-        for each in systems:
-            on_progress(each.name)
-            stored = isinstance(each, Answers)
-            said = each if stored else answered(each, passages, cases, folder)
-            words = MeanEmbedding.of(said.generator) if said.generator else MeanEmbedding.minilm()
-            place = None if stored else folder
-            mine = Measures(passages, said, embed, words, lexicon, run.skip, place, run.likelihood)
-            study = SystemStudy(mine, cases, collector)
-            told["systems"].append(study.measure())
-            told["examples"] += study.examples(run.examples)
+        for system in systems:
+            on_progress(system.name)
+            if isinstance(system, Answers):
+                answers, cache = system, None
+            else:
+                answers, cache = collect_answers(system, passages, cases, folder), folder
+            words = (
+                MeanEmbedding.of(answers.generator) if answers.generator else MeanEmbedding.minilm()
+            )
+            measures = Measures(
+                passages, answers, embed, words, lexicon, run.skip, cache, run.likelihood
+            )
+            study = SystemStudy(measures, cases, collector)
+            rows.append(study.measure())
+            examples += study.examples(run.examples)
             for record in study.records():
-                file.write(json.dumps(record, ensure_ascii=False) + "\n")
-    return told
+                file.write(json.dumps(to_plain(record), ensure_ascii=False) + "\n")
+    return rows, examples
 
 
-def _judged(
-    judges: Sequence[Any],
+def _measure_evaluators(
+    evaluators: Sequence[Any],
     passages: Sequence[Passage],
     cases: Sequence[Case],
     collector: ResultCollector,
     on_progress: OnProgress,
 ) -> None:
-    """Note what the strategies do to every judge, and which of them could do nothing."""
-    for judge in judges:
-        on_progress(judge.name)
-        for change in judge_changes(judge, passages, cases, collector.run.seed):
-            collector.judge(change)
+    """Collect what the strategies do to every evaluator, and warn about those without an edit."""
+    for evaluator in evaluators:
+        on_progress(evaluator.name)
+        for change in evaluator_changes(evaluator, passages, cases, collector.run.seed):
+            collector.add_evaluator_change(change)
     for case in cases:
         if not case.edited.any():
             collector.warn(f"{case.name} had nothing to edit in {len(passages):,} contexts.")

@@ -1,103 +1,111 @@
-"""What a run leaves in its folder, and that the folder belongs to one run."""
+"""The folder of a robustness run: one folder belongs to one run."""
 
-import json
-import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from dialeval.dialogues import BadInput, Passage, atomic_write
+from dialeval.dialogues import BadInput, Passage
 from dialeval.dialogues.types import text_key
-from dialeval.metrics.results import plain
+from dialeval.metrics.results import RESULTS, plain
+from dialeval.protocols.robustness.cases import Case
 from dialeval.protocols.robustness.settings import RobustnessRun
+from dialeval.run_folder import HINT, RunFolder
 
-RUN, RESULTS, RESPONSES, REPORT = "run.json", "results.json", "responses.jsonl", "report.html"
-_HINT = "Choose another --output-dir, or replace it with --overwrite."
+RUN, RESPONSES, REPORT = "run.json", "responses.jsonl", "report.html"
+_FILES = ("systems", "perturbed", RUN, RESULTS, RESPONSES, REPORT)
 
 
-def check_output_dir(
-    folder: Path,
+def run_settings(
     passages: Sequence[Passage],
     systems: Sequence[Any],
     strategies: Sequence[Any],
-    judges: Sequence[Any],
+    evaluators: Sequence[Any],
     run: RobustnessRun,
 ) -> dict[str, Any]:
-    """Take a folder for this run, or go on with it; gives the settings as they are written.
+    """The settings of a run, as they are written.
 
-    Other margins, measures or judges, and more systems, go on with what is there.
+    Args:
+        passages (`Sequence[Passage]`):
+            The normal contexts.
+        systems (`Sequence`):
+            Responders or stored answers, with `name` and `signature`.
+        strategies (`Sequence`):
+            Perturbations or cases.
+        evaluators (`Sequence[Scorer]`):
+            Evaluators that are perturbed themselves.
+        run (`RobustnessRun`):
+            All other settings.
 
-    Raises:
-        BadInput: Where a run on other contexts, strategies or settings wrote, or one with a system
-            that this one leaves out or that answers otherwise.
+    Returns:
+        `dict[str, Any]`: With the signatures of all parts, and under `run` a key of the contexts,
+        strategies and settings that affect the replies.
     """
-    told = asdict(run)
-    for name in ("output_dir", "overwrite"):
-        del told[name]
-    names = [each.name for each in systems]
+    names = [system.name for system in systems]
     doubled = [name for name in names if names.count(name) > 1]
     if doubled:
-        raise BadInput(f"two systems are called {doubled[0]!r}.", hint="Name each once.")
-    signatures = {each.name: getattr(each, "signature", repr(each)) for each in strategies
-                  if hasattr(each, "passages")}  # fmt: skip
-    signatures |= {each.name: repr(each) for each in strategies if each.name not in signatures}
-    settings = {
-        **told,
+        raise BadInput(f"two systems are called {doubled[0]!r}.", hint="Use each name once.")
+    cases = {case.name: case.signature for case in strategies if isinstance(case, Case)}
+    signatures = cases | {
+        strategy.name: repr(strategy) for strategy in strategies if strategy.name not in cases
+    }
+    return {
+        **run.settings(),
         "contexts": len(passages),
         "strategies": signatures,
-        "systems": {each.name: each.signature for each in systems},
-        "judges": {each.name: each.signature for each in judges},
+        "systems": {system.name: system.signature for system in systems},
+        "evaluators": {evaluator.name: evaluator.signature for evaluator in evaluators},
+        "run": _key(passages, signatures, run),
     }
-    settings["run"] = _key(passages, signatures, run)
-    _refuse(folder, settings, run.overwrite)
-    with atomic_write(folder / RUN) as file:
-        json.dump(plain(settings), file, ensure_ascii=False, indent=2)
-        file.write("\n")
-    return settings
 
 
 def _key(passages: Sequence[Passage], strategies: Mapping[str, str], run: RobustnessRun) -> str:
-    """A name for what is asked: contexts, references, strategies, and what moves the replies."""
-    texts = []
-    for each in passages:
-        texts += (each.id, *(turn.text for turn in each.context), each.response)
+    """Cache key of the contexts, references, strategies, and settings that affect the replies."""
+    texts: list[str] = []
+    for passage in passages:
+        texts += (passage.id, *(turn.text for turn in passage.context), passage.response)
     return text_key([*texts, *strategies, *strategies.values(), str(run.turns), str(run.seed)])
 
 
-def _refuse(folder: Path, settings: Mapping[str, Any], overwrite: bool) -> None:
-    why = _differs(folder, settings)
-    if why and not overwrite:
-        raise BadInput(f"another run wrote here: {why}.", folder, hint=_HINT)
-    if why:
-        for name in ("systems", "perturbed"):
-            shutil.rmtree(folder / name, ignore_errors=True)
-        for name in (RUN, RESULTS, RESPONSES, REPORT):
-            (folder / name).unlink(missing_ok=True)
+def open_folder(path: Path, settings: Mapping[str, Any], overwrite: bool = False) -> RunFolder:
+    """The folder of this run, new or to be resumed.
+
+    Other margins, measures or evaluators, and more systems, reuse the replies that are there.
+
+    Args:
+        path (`Path`):
+            The folder.
+        settings (`Mapping`):
+            Result of `run_settings`.
+        overwrite (`bool`, *optional*, defaults to `False`):
+            Whether the files of another run may be deleted.
+
+    Returns:
+        `RunFolder`: With the settings written to `run.json`.
+
+    Raises:
+        BadInput: A run on other contexts, strategies or settings wrote there, or one with a system
+            that this run leaves out or that has another signature.
+    """
+    folder = RunFolder(path, RUN)
+    foreign = folder.previous() is None and (path / RESULTS).is_file()
+    if foreign and not overwrite:
+        raise BadInput(
+            "another run wrote here: it is not a robustness run.", folder.path, hint=HINT
+        )
+    if folder.check(settings, _difference, overwrite=overwrite) or foreign:
+        folder.remove(_FILES)
+    folder.write_json(RUN, plain(settings))
+    return folder
 
 
-def _differs(folder: Path, settings: Mapping[str, Any]) -> str:
-    if not (folder / RUN).is_file():
-        return "it is not one of robustness" if (folder / RESULTS).is_file() else ""
-    try:
-        old = json.loads((folder / RUN).read_text("utf-8"))
-        key, systems = old["run"], old["systems"]
-    except (ValueError, KeyError, TypeError):
-        return "it does not say on which contexts"
-    if key != settings["run"]:
+def _difference(previous: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
+    if "run" not in previous or not isinstance(previous.get("systems"), dict):
+        return "its contexts are not recorded"
+    if previous["run"] != settings["run"]:
         return "it had other contexts, strategies or settings"
-    for name, signature in systems.items():
+    for name, signature in previous["systems"].items():
         if name not in settings["systems"]:
             return f"it had the system {name}, which this one leaves out"
         if settings["systems"][name] != signature:
-            return f"the system {name} answered otherwise"
+            return f"the system {name} had another signature"
     return ""
-
-
-def write_results(folder: Path, told: Mapping[str, Any]) -> dict[str, Any]:
-    """Write `results.json`, whole or not at all; gives what stands in it."""
-    found = plain(told)
-    with atomic_write(folder / RESULTS) as file:
-        json.dump(found, file, ensure_ascii=False, indent=2, allow_nan=False)
-        file.write("\n")
-    return found
