@@ -1,4 +1,4 @@
-"""Rooms may only look downstairs, and every folder is a room or a metric module."""
+"""Packages import only the packages below them, names say what values are, files stay short."""
 
 import ast
 import subprocess
@@ -17,7 +17,7 @@ MAY_IMPORT = {
     "perturbations": {"dialogues"},
     "models": {"dialogues"},
     "responders": {"dialogues", "models"},
-    "scorers": {"dialogues", "models", "metrics"},  # arithmetic is for everybody
+    "scorers": {"dialogues", "models", "metrics"},
     "training": {"dialogues", "models", "metrics", "responders", "scorers"},
     "protocols": {
         "dialogues", "metrics", "judgements", "perturbations", "models", "responders", "scorers",
@@ -26,14 +26,40 @@ MAY_IMPORT = {
     "reports": {"metrics", "judgements"},
     "hub": {"models", "scorers", "metrics", "cards"},
 }  # fmt: skip
-TOP_FLOOR = {"commands"}  # imports anything, and nothing imports it
+TOP = {"commands"}  # imports anything, and nothing imports it
+SHARED = {"settings"}  # settings without heavy imports; every package may import them
 FOLDERS = sorted(path for path in PACKAGE.iterdir() if path.is_dir() and path.name[0] not in "_.")
-ROOMS = [path.name for path in FOLDERS if path.name in MAY_IMPORT]
-METRICS = [path for path in FOLDERS if path.name not in MAY_IMPORT.keys() | TOP_FLOOR]
+PACKAGES = [path.name for path in FOLDERS if path.name in MAY_IMPORT]
+METRICS = [path for path in FOLDERS if path.name not in MAY_IMPORT.keys() | TOP | SHARED]
+BANNED = set(
+    [
+        "told",
+        "tell",
+        "found",
+        "each",
+        "said",
+        "place",
+        "own",
+        "ours",
+        "theirs",
+        "asked",
+        "mine",
+        "whose",
+        "who",
+        "ends",
+    ]
+)
+"""Names that do not say what a value is."""
+SOURCES = sorted(
+    path
+    for folder in ("dialeval", "tests", "recipes", "benchmarks")
+    for path in (PACKAGE.parent / folder).rglob("*.py")
+)
+MAX_LINES, MAX_FUNCTION = 400, 60
 
 
 def imported_by(file: Path) -> set[str]:
-    """Rooms that a file imports, at the top or inside a function."""
+    """Packages that a file imports, at the top or inside a function."""
     names = set()
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom):
@@ -42,14 +68,64 @@ def imported_by(file: Path) -> set[str]:
             names.update(f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
-    rooms = {name.split(".")[1] for name in names if name.startswith("dialeval.")}
-    return rooms & (MAY_IMPORT.keys() | TOP_FLOOR | {"cards"})
+    packages = {name.split(".")[1] for name in names if name.startswith("dialeval.")}
+    return packages & (MAY_IMPORT.keys() | TOP | {"cards"})
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_a_room_imports_only_rooms_below(room):
-    for file in (PACKAGE / room).rglob("*.py"):
-        assert imported_by(file) <= MAY_IMPORT[room] | {room}, file
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_imports_only_packages_below(package):
+    for file in (PACKAGE / package).rglob("*.py"):
+        assert imported_by(file) <= MAY_IMPORT[package] | {package}, file
+
+
+def test_shared_modules_import_nothing_of_ours_but_each_other():
+    for name in ("errors.py", "files.py", "registry.py", "settings"):
+        path = PACKAGE / name
+        for file in [path] if path.is_file() else path.rglob("*.py"):
+            assert imported_by(file) == set(), file
+
+
+def bindings(tree: ast.AST):
+    """Every name that a module binds: variables, parameters, functions, classes, attributes."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id, node.lineno
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.attr, node.lineno
+        elif isinstance(node, ast.arg):
+            yield node.arg, node.lineno
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name, node.lineno
+
+
+def test_names_say_what_a_value_is():
+    banned = [
+        f"{path.relative_to(PACKAGE.parent)}:{line}: {name}"
+        for path in SOURCES
+        for name, line in bindings(ast.parse(path.read_text(encoding="utf-8")))
+        if name.lstrip("_") in BANNED
+    ]
+    assert not banned, banned[:20]
+
+
+def test_files_and_functions_fit_on_a_screen_or_two():
+    long = []
+    for path in (path for path in SOURCES if PACKAGE in path.parents):
+        text = path.read_text(encoding="utf-8")
+        if text.count("\n") > MAX_LINES:
+            long.append(f"{path.relative_to(PACKAGE)}: {text.count(chr(10))} lines")
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                start = body_start(node)
+                if node.end_lineno - start + 1 > MAX_FUNCTION:
+                    long.append(f"{path.relative_to(PACKAGE)}: {node.name}")
+    assert not long, long
+
+
+def body_start(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """First line after the signature and the docstring, which may be long."""
+    statements = node.body[1:] if ast.get_docstring(node) else node.body
+    return statements[0].lineno if statements else node.end_lineno
 
 
 def test_the_checker_sees_a_forbidden_import(tmp_path):
@@ -65,13 +141,13 @@ def test_every_metric_folder_is_a_complete_space():
         assert files == {f"{folder.name}.py", "README.md", "app.py", "requirements.txt"}, folder
 
 
-def test_the_floor_plan_names_every_room_and_metric_folder():
-    plan = (PACKAGE / "README.md").read_text(encoding="utf-8")
+def test_the_architecture_page_names_every_package_and_metric_folder():
+    page = (PACKAGE / "README.md").read_text(encoding="utf-8")
     for folder in FOLDERS:
-        assert f"`{folder.name}/`" in plan, f"dialeval/README.md does not mention {folder.name}"
+        assert f"`{folder.name}/`" in page, f"dialeval/README.md does not mention {folder.name}"
 
 
-def test_there_is_no_drawer_for_everything():
+def test_no_module_is_called_utils():
     assert not [path for path in PACKAGE.rglob("*.py") if path.stem in ("utils", "helpers", "misc")]
 
 
@@ -85,7 +161,12 @@ def test_nothing_heavy_is_imported_before_it_is_needed(statement):
     assert not heavy & set(modules.stdout.split())
 
 
-def test_every_name_of_the_lobby_can_be_had():
+def test_every_public_name_can_be_imported_and_is_known_to_editors():
+    assert set(dialeval.__all__) == {"__version__", *dialeval._MODULE_OF}
+    tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
+    [typed] = [node for node in tree.body if isinstance(node, ast.If)]
+    names = {alias.name for node in typed.body for alias in node.names}
+    assert names == set(dialeval._MODULE_OF)
     for name in dialeval.__all__:
         assert getattr(dialeval, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'read_mind'"):

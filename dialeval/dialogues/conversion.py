@@ -1,0 +1,182 @@
+"""Passages from what people have in memory: lists, chat messages, data frames and datasets."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from dialeval.dialogues.reading import ReadOptions, read
+from dialeval.dialogues.storage import FEATURES, Passages, to_passages
+from dialeval.dialogues.types import Passage, Turn, alternate, text_key
+from dialeval.errors import BadInput
+
+Message = Mapping[str, Any]
+"""`{"role": ..., "content": ...}`"""
+
+
+def as_passages(
+    data: Any,
+    *,
+    author: str,
+    contexts: Sequence[Any] | None = None,
+    dialogue_ids: Sequence[Any] | None = None,
+) -> Passages:
+    """Passages of one author from any of the usual shapes of data.
+
+    Args:
+        data:
+            A list of responses (with `contexts`); a list of conversations, each a list of chat
+            messages or of texts whose last one is the response; a list of dictionaries, a pandas
+            DataFrame or a `datasets.Dataset` with `context` and `response`, or with `messages`; a
+            path; or passages.
+        author (`str`):
+            Who wrote the responses: `"human"`, or the name of a system.
+        contexts (`Sequence`, *optional*):
+            For a list of responses: the context of each, a text or a list of texts or messages.
+        dialogue_ids (`Sequence`, *optional*):
+            Which dialogue each row comes from. By default rows with the same context share one.
+
+    Returns:
+        `Passages`: In the order of the data; rows without an `id` get their position as the id.
+
+    Raises:
+        BadInput: A row has no context or no response; says which.
+    """
+    if isinstance(data, str | PathLike):
+        return _from_path(data, author)
+    if getattr(data, "features", None) == FEATURES:
+        return data
+    rows = _rows(data)
+    _check_lengths(len(rows), author, contexts=contexts, dialogue_ids=dialogue_ids)
+    passages = [
+        _passage(
+            row,
+            index,
+            author,
+            None if contexts is None else contexts[index],
+            None if dialogue_ids is None else dialogue_ids[index],
+        )
+        for index, row in enumerate(rows)
+    ]
+    if not passages:
+        raise BadInput(f"there are no responses of {author}.", hint="Give at least one.")
+    return to_passages(passages)
+
+
+def _from_path(path: str | PathLike[str], author: str) -> Passages:
+    name = str(path)
+    if not name.startswith("hub:") and not Path(name).exists() and name != "chitchat":
+        raise BadInput(
+            "no such file.", name, hint="Check the path, or give the responses as a list."
+        )
+    options = ReadOptions(
+        author=None if author == "human" else author,
+        keep_duplicates=author != "human",
+        allow_empty=True,
+    )
+    return read(name, options)[0]
+
+
+def _rows(data: Any) -> list[Any]:
+    """Rows of a list, a data frame or a dataset."""
+    if hasattr(data, "to_dict") and hasattr(data, "columns"):  # pandas, without importing it
+        return data.to_dict("records")
+    if isinstance(data, Iterable) and not isinstance(data, Mapping):
+        return list(data)
+    raise BadInput(
+        f"cannot read responses from an object of type {type(data).__name__}.",
+        hint="Give a list of texts, of chat messages or of dictionaries, a DataFrame, a Dataset or "
+        "a path.",
+    )
+
+
+def _check_lengths(rows: int, author: str, **columns: Sequence[Any] | None) -> None:
+    for name, column in columns.items():
+        if column is not None and len(column) != rows:
+            raise BadInput(
+                f"there are {rows:,} responses of {author}, but {len(column):,} {name}.",
+                hint="Give one for each response, in the same order.",
+            )
+
+
+def _passage(row: Any, index: int, author: str, context: Any, dialogue_id: Any) -> Passage:
+    record = _record(row, index, author, context)
+    turns = _turns(record["context"], index, author)
+    response = record["response"]
+    if not isinstance(response, str):
+        raise _bad_row(index, author, f"the response is {response!r}, not a text")
+    if not turns:
+        raise _bad_row(index, author, "there is no context")
+    dialogue = next(
+        (value for value in (dialogue_id, record.get("dialogue_id")) if value is not None),
+        text_key(turn.text for turn in turns),
+    )
+    following = record.get("following")
+    return Passage(
+        turns, response, author, id=str(record.get("id", index)), dialogue_id=str(dialogue),
+        following=following if isinstance(following, str) else None,
+    )  # fmt: skip
+
+
+def _record(row: Any, index: int, author: str, context: Any) -> dict[str, Any]:
+    """A row as a dictionary with `context` and `response`."""
+    if isinstance(row, str):
+        if context is None:
+            raise BadInput(
+                f"the responses of {author} are texts without contexts.",
+                hint="Pass contexts=[...], one for each response.",
+            )
+        return {"context": context, "response": row}
+    if isinstance(row, Mapping):
+        record = {**row} if context is None else {**row, "context": context}
+        if "messages" in record:
+            return {**record, **_split_conversation(record["messages"], index, author)}
+        missing = [name for name in ("context", "response") if name not in record]
+        if missing:
+            raise _bad_row(index, author, f"there is no {missing[0]!r}, only {', '.join(record)}")
+        return record
+    if isinstance(row, Sequence):
+        return _split_conversation(row, index, author)
+    raise _bad_row(index, author, f"expected a text, messages or a dictionary, but got {row!r:.80}")
+
+
+def _split_conversation(messages: Sequence[Any], index: int, author: str) -> dict[str, Any]:
+    """The last message is the response, the others are the context; a system prompt is no turn."""
+    spoken = [item for item in messages if not (isinstance(item, Mapping) and _is_prompt(item))]
+    if len(spoken) < 2:
+        raise _bad_row(index, author, "a conversation needs a context and a response")
+    return {"context": spoken[:-1], "response": _text(spoken[-1])}
+
+
+def _is_prompt(message: Message) -> bool:
+    return message.get("role") in ("system", "developer", "tool")
+
+
+def _turns(context: Any, index: int, author: str) -> tuple[Turn, ...]:
+    items = (
+        [context] if isinstance(context, str | Mapping) else list(_items(context, index, author))
+    )
+    texts = [_text(item) for item in items]
+    if not all(isinstance(text, str) for text in texts):
+        raise _bad_row(index, author, "a turn of the context is not a text")
+    if any(isinstance(item, Mapping) for item in items):
+        roles = [item.get("role", "") if isinstance(item, Mapping) else "" for item in items]
+        return tuple(Turn(str(role), text) for role, text in zip(roles, texts, strict=True))
+    return alternate(texts)
+
+
+def _items(context: Any, index: int, author: str) -> Iterator[Any]:
+    if not isinstance(context, Iterable):
+        raise _bad_row(index, author, f"the context is {context!r:.80}, not a text or a list")
+    yield from context
+
+
+def _text(item: Any) -> Any:
+    """The text of a turn: a string, a chat message, or a turn of ours."""
+    if isinstance(item, Mapping):
+        return item.get("content", item.get("text"))
+    return item
+
+
+def _bad_row(index: int, author: str, problem: str) -> BadInput:
+    return BadInput(f"row {index} of {author}: {problem}.", hint="Fix or drop that row.")

@@ -1,0 +1,86 @@
+"""What people have in memory becomes passages, and bad rows are named."""
+
+import pandas
+import pytest
+from datasets import Dataset
+
+from dialeval.dialogues import BadInput, iterate, to_passages
+from dialeval.dialogues.conversion import as_passages
+
+TEXTS = ["Fine.", "No."]
+CONTEXTS = [["Hi!", "How are you?"], "Coffee?"]
+CHAT = [
+    [
+        {"role": "system", "content": "Be nice."},
+        {"role": "user", "content": "Hi!"},
+        {"role": "assistant", "content": "How are you?"},
+        {"role": "user", "content": "Fine."},
+    ],
+    [{"role": "user", "content": "Coffee?"}, {"role": "assistant", "content": "No."}],
+]
+RECORDS = [
+    {"context": ["Hi!", "How are you?"], "response": "Fine."},
+    {"context": ["Coffee?"], "response": "No."},
+]
+
+
+@pytest.mark.parametrize(
+    ("data", "contexts"),
+    [
+        (TEXTS, CONTEXTS),
+        (tuple(TEXTS), CONTEXTS),
+        (CHAT, None),
+        ([{"messages": messages} for messages in CHAT], None),
+        ([["Hi!", "How are you?", "Fine."], ["Coffee?", "No."]], None),
+        (RECORDS, None),
+        (pandas.DataFrame(RECORDS), None),
+        (Dataset.from_list(RECORDS), None),
+        (pandas.DataFrame({"response": TEXTS}), CONTEXTS),
+    ],
+    ids=["texts", "tuple", "chat", "messages", "turns", "records", "pandas", "datasets", "column"],
+)
+def test_every_shape_gives_the_same_passages(data, contexts):
+    passages = list(iterate(as_passages(data, author="bot", contexts=contexts)))
+    assert [passage.response for passage in passages] == TEXTS
+    assert [[t.text for t in p.context] for p in passages] == [["Hi!", "How are you?"], ["Coffee?"]]
+    assert [passage.author for passage in passages] == ["bot", "bot"]
+    assert [passage.id for passage in passages] == ["0", "1"]
+
+
+def test_rows_with_the_same_context_share_a_dialogue_unless_told_otherwise():
+    same = as_passages(["a", "b", "c"], author="human", contexts=["x", "x", "y"])
+    assert len(set(same["dialogue_id"])) == 2
+    given = as_passages(["a", "b"], author="human", contexts=["x", "x"], dialogue_ids=[1, 2])
+    assert given["dialogue_id"][:] == ["1", "2"]
+    records = [{**RECORDS[0], "dialogue_id": "d7", "id": "q1"}]
+    [passage] = iterate(as_passages(records, author="human"))
+    assert (passage.dialogue_id, passage.id) == ("d7", "q1")
+
+
+def test_passages_and_files_are_taken_as_they_are(tmp_path, write):
+    passages = to_passages(iterate(as_passages(RECORDS, author="human")))
+    assert as_passages(passages, author="human") is passages
+    path = write("x.jsonl", '{"context": ["Coffee?"], "response": "No."}\n')
+    assert as_passages(path, author="bot")["author"][:] == ["bot"]
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "message"),
+    [
+        (TEXTS, {}, r"texts without contexts. Pass contexts="),
+        (TEXTS, {"contexts": ["x"]}, r"2 responses of bot, but 1 contexts"),
+        ([{"response": "No."}], {}, r"row 0 of bot: there is no 'context', only response"),
+        ([["alone"]], {}, r"row 0 of bot: a conversation needs a context and a response"),
+        ([3], {}, r"row 0 of bot: expected a text, messages or a dictionary, but got 3"),
+        ([{"context": "x", "response": None}], {}, r"the response is None, not a text"),
+        ([{"context": 3, "response": "x"}], {}, r"the context is 3, not a text or a list"),
+        ([{"context": [None], "response": "x"}], {}, r"a turn of the context is not a text"),
+        ([{"context": [], "response": "x"}], {}, r"there is no context"),
+        ([], {}, r"there are no responses of bot"),
+        (3, {}, r"cannot read responses from an object of type int"),
+        ("nowhere.jsonl", {}, r"nowhere.jsonl: no such file"),
+    ],
+)
+def test_bad_data_is_one_sentence_that_names_the_row(data, options, message):
+    with pytest.raises(BadInput, match=message):
+        as_passages(data, author="bot", **options)
