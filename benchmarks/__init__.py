@@ -1,1 +1,1 @@
-"""Speed and memory, each as a ratio against a named baseline in the same run."""
+"""Speed and memory, as ratios to a named baseline in the same run."""

@@ -1,10 +1,10 @@
-"""Peak memory of an attack step and a defence step, all weights learning against LoRA adapters.
+"""Peak memory of an attack step and a defence step: full fine-tuning against LoRA adapters.
 
-Each way plays in a process of its own: a GPT-2 of 6 layers and 768 wide attacks, and a
-discriminator that began as it did defends. With LoRA both hold the same frozen backbone, and what
-is copied for the next attacker, and kept by the optimisers, are adapters. Counted is what the
-process has at its peak above what it had after the same steps of a tiny model: weights, gradients,
-optimisers, and the activations of batches of 8 rows, which adapters do not make smaller.
+Each way runs in a separate process: a GPT-2 of 6 layers and width 768 attacks, and a discriminator
+with the same initial weights defends. With LoRA both share one frozen backbone, and only adapters
+are copied for the next attacker and kept by the optimisers. The number is the peak of the process
+above its memory after the same steps of a tiny model: weights, gradients, optimisers, and the
+activations of batches of 8 rows, which adapters do not reduce.
 """
 
 import json
@@ -36,25 +36,25 @@ VOCABULARY = 5_000
 
 
 def main() -> dict[str, float]:
-    """Print megabytes of each way, and how many times less LoRA needs."""
-    found = {way: _measured(way) for way in WAYS}
-    table = Table("what learns", "weights that learn", "peak MB", "LoRA needs so many times less")
-    for way, told in found.items():
-        ratio = told["megabytes"] / found["lora"]["megabytes"]
-        row = (f"{told['learning']:,}", f"{told['megabytes']:.0f}", f"{ratio:.2f}")
+    """Print the megabytes of each way, and its ratio to LoRA."""
+    memory = {way: _measure(way) for way in WAYS}
+    table = Table("what is trained", "trained weights", "peak MB", "ratio to LoRA")
+    for way, measured in memory.items():
+        ratio = measured["megabytes"] / memory["lora"]["megabytes"]
+        row = (f"{measured['learning']:,}", f"{measured['megabytes']:.0f}", f"{ratio:.2f}")
         table.add_row(WAYS[way], *row)
     Console().print(table)
-    return {way: told["megabytes"] for way, told in found.items()}
+    return {way: measured["megabytes"] for way, measured in memory.items()}
 
 
-def _measured(way: str) -> dict[str, float]:
+def _measure(way: str) -> dict[str, float]:
     command = [sys.executable, "-m", "benchmarks.att_memory", way]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return json.loads(done.stdout.splitlines()[-1])
 
 
 def play(way: str) -> dict[str, float]:
-    """What one step of each side takes, in this process."""
+    """Memory of one step of each side, in this process."""
     tokenizer = word_tokenizer([" ".join(_words())], VOCABULARY + 4)
     human = _talk(32)
     _steps(_game(way, tokenizer, human, 16))
@@ -79,8 +79,8 @@ def _game(way: str, tokenizer: object, human: Passages, width: int) -> AttackDef
     ids = {"bos_token_id": tokenizer.bos_token_id, "eos_token_id": tokenizer.eos_token_id}
     shape = {"n_embd": width, "n_layer": 6, "n_head": 8, "n_positions": 64}
     model = GPT2LMHeadModel(GPT2Config(vocab_size=len(tokenizer), **shape, **ids))
-    generator, judge = build_players(Generator(model, tokenizer, PromptFormat()), tune=way)
-    defender = Defender(NeuralScorer(judge, tokenizer, input_format("att"), device="cpu"))
+    generator, discriminator = build_players(Generator(model, tokenizer, PromptFormat()), tune=way)
+    defender = Defender(NeuralScorer(discriminator, tokenizer, input_format("att"), device="cpu"))
     config = GameConfig(
         hypotheses=2, attack_batch=4, defence_batch=4, max_new_tokens=10, samples=8,
         validation_contexts=10,
@@ -103,7 +103,7 @@ def _talk(count: int) -> Passages:
 
 
 def _peak() -> float:
-    """Megabytes that this process has had at most."""
+    """Peak memory of this process in megabytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 

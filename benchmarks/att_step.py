@@ -1,11 +1,11 @@
 """One attack step of the attack-defence game, against a loop over its contexts.
 
-Both ways draw 5 responses of 30 tokens to each of 32 contexts of 40-60 tokens, ask both judges
-about them, and update the generator once; all three networks are GPT-2s of 4 layers and 256 wide
-with random weights. The loop does for each context by itself what the released code of Gao et al.
-(2021) does: `generate(num_return_sequences=5)`, both judges, the loss of its 5 responses and its
-gradient; then one step of the optimiser. The ways are interleaved, and the best of several rounds
-counts. Ours draws with noise of its own for every row, which the loop does not have to.
+Both ways draw 5 responses of 30 tokens to each of 32 contexts of 40-60 tokens, score them with
+both discriminators, and update the generator once; all three networks are GPT-2s of 4 layers and
+width 256 with random weights. The loop does separately for each context what the released code of
+Gao et al. (2021) does: `generate(num_return_sequences=5)`, both scores, the loss of its 5 responses
+and its gradient; then one step of the optimiser. The ways are interleaved, and the best of several
+rounds counts. dialeval draws separate noise for every row, which the loop does not.
 """
 
 import copy
@@ -39,7 +39,7 @@ RATE = 3e-5
 def make(
     contexts: int, vocabulary: int, seed: int = 0
 ) -> tuple[Generator, Defender, list[Passage]]:
-    """An attacker that never ends by itself, a joint defender, and contexts of 40-60 tokens."""
+    """An attacker that never ends a reply, a joint defender, and contexts of 40-60 tokens."""
     rng = np.random.default_rng(seed)
     words = [f"w{number}" for number in range(vocabulary)]
     tokenizer = word_tokenizer([" ".join(words)], vocabulary + 4)
@@ -49,15 +49,15 @@ def make(
     config = GPT2Config(vocab_size=len(tokenizer), **shape, **ids)
     model = GPT2LMHeadModel(config)
     model.transformer.wte.weight.data[tokenizer.eos_token_id] = -1.0  # so that lengths are equal
-    judges = [_judge(config, tokenizer) for _ in range(2)]
+    discriminators = [_discriminator(config, tokenizer) for _ in range(2)]
     made = [
         Passage((Turn("A", " ".join(rng.choice(words, rng.integers(39, 60)))),), "w1", id=f"{row}")
         for row in range(contexts)
     ]
-    return Generator(model, tokenizer, PromptFormat()), Defender(*judges), made
+    return Generator(model, tokenizer, PromptFormat()), Defender(*discriminators), made
 
 
-def _judge(config: GPT2Config, tokenizer: object) -> NeuralScorer:
+def _discriminator(config: GPT2Config, tokenizer: object) -> NeuralScorer:
     shape = TransformerDiscriminatorConfig(config, pooling="last", causal=True)
     form = InputFormat("plain", turn_end="eos")
     return NeuralScorer(TransformerDiscriminator(shape), tokenizer, form, device="cpu")
@@ -66,7 +66,7 @@ def _judge(config: GPT2Config, tokenizer: object) -> NeuralScorer:
 def main(
     contexts: int = 32, n: int = 5, new: int = 30, vocabulary: int = 5_000, rounds: int = 4
 ) -> dict[str, float]:
-    """Print seconds a step and the ratio of our step to the loop."""
+    """Print seconds per step and the ratio of dialeval's step to the loop."""
     generator, defender, passages = make(contexts, vocabulary)
     twin = copy.deepcopy(generator)
     settings = {"attack_batch": contexts, "defence_batch": contexts, "hypotheses": n}
@@ -76,16 +76,16 @@ def main(
         game = AttackDefenceGame(config, generator, defender, human, human, Path(folder))
         loop = ContextLoop(twin, defender, passages, n, new)
         ways = {"dialeval": game.attack_step, "a loop over contexts": loop.step}
-        best = _timed(ways, rounds)
-    ours = best["dialeval"]
-    table = Table("way", "seconds a step", "dialeval is so many times as fast")
+        best = _best_times(ways, rounds)
+    reference = best["dialeval"]
+    table = Table("way", "seconds per step", "speed-up of dialeval")
     for name, seconds in best.items():
-        table.add_row(name, f"{seconds:.2f}", f"{seconds / ours:.2f}")
+        table.add_row(name, f"{seconds:.2f}", f"{seconds / reference:.2f}")
     Console().print(table)
-    return {name: seconds / ours for name, seconds in best.items()}
+    return {name: seconds / reference for name, seconds in best.items()}
 
 
-def _timed(ways: dict, rounds: int) -> dict[str, float]:
+def _best_times(ways: dict, rounds: int) -> dict[str, float]:
     best = dict.fromkeys(ways, float("inf"))
     for _ in range(rounds):
         for name, way in ways.items():
@@ -96,7 +96,7 @@ def _timed(ways: dict, rounds: int) -> dict[str, float]:
 
 
 class ContextLoop:
-    """The same update, each context by itself."""
+    """The same update, one context at a time."""
 
     def __init__(
         self, generator: Generator, defender: Defender, passages: list[Passage], n: int, new: int
@@ -117,7 +117,7 @@ class ContextLoop:
         generator = self.generator
         prompt = generator.prompts(generator.tokenizer, [passage])[0].ids
         temperature = float(self.rng.choice([0.3, 1.0, 10.0, 100.0]))
-        rows = self.drawn(prompt, temperature)  # (n, prompt + new)
+        rows = self.sample(prompt, temperature)  # (n, prompt + new)
         texts = generator.tokenizer.batch_decode(rows[:, len(prompt) :], skip_special_tokens=True)
         scores = self.scores([passage.with_response(text, "attacker") for text in texts])
         logits = generator.model(rows).logits[:, len(prompt) - 1 : -1]  # (n, new, vocabulary)
@@ -126,7 +126,7 @@ class ContextLoop:
         return (summed * (scores - scores.mean())).sum() / len(self.passages)
 
     @torch.no_grad()
-    def drawn(self, prompt: list[int], temperature: float) -> Tensor:
+    def sample(self, prompt: list[int], temperature: float) -> Tensor:
         """The context with each of its responses."""
         batch = pad([prompt], self.generator.pad_id)
         settings = {"do_sample": True, "top_k": 0, "temperature": temperature}
@@ -136,12 +136,12 @@ class ContextLoop:
 
     @torch.no_grad()
     def scores(self, passages: list[Passage]) -> Tensor:
-        """Eq. 6 of responses to one context, which each judge reads as one padded batch."""
+        """Eq. 6 of responses to one context; each discriminator reads them as one padded batch."""
         product = torch.ones(len(passages))
-        for judge in (self.defender.hvm, self.defender.hvr):
-            encoded = judge.input_format(judge.tokenizer, passages)
-            batch = pad([each.ids for each in encoded], judge.pad_id)
-            product = product * judge.model(**batch).logits.softmax(-1)[:, 1]
+        for scorer in (self.defender.hvm, self.defender.hvr):
+            encoded = scorer.input_format(scorer.tokenizer, passages)
+            batch = pad([row.ids for row in encoded], scorer.pad_id)
+            product = product * scorer.model(**batch).logits.softmax(-1)[:, 1]
         return product.sqrt()
 
 

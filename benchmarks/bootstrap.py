@@ -1,11 +1,13 @@
 """Percentile intervals of 10,000 responses, against `scipy.stats.bootstrap` at equal resamples.
 
 Both run in this process, interleaved, the best of several rounds; scipy in batches that fit into
-memory. The ends of both intervals must agree within three Monte-Carlo standard errors.
+memory. The bounds of both intervals must agree within three Monte-Carlo standard errors.
 """
 
 import time
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -19,7 +21,7 @@ TAIL = 0.025
 
 
 def make(items: int, seed: int = 0) -> dict[str, tuple[np.ndarray, np.ndarray | None]]:
-    """Values, and the dialogue of each: single decisions, four a dialogue, and plain scores."""
+    """Values and their dialogues: decisions and scores, single or four per dialogue."""
     rng = np.random.default_rng(seed)
     dialogue = np.repeat(np.arange(-(-items // 4)), 4)[:items]
     shares = rng.beta(4, 2, size=dialogue.max() + 1)[dialogue]
@@ -32,36 +34,43 @@ def make(items: int, seed: int = 0) -> dict[str, tuple[np.ndarray, np.ndarray | 
 
 
 def main(items: int = 10_000, resamples: int = 20_000, rounds: int = 2) -> dict[str, float]:
-    """Print seconds, the ratio of scipy to ours, and how far the ends are apart."""
-    table = Table("values", "dialeval s", "scipy s", "ratio", "apart, in standard errors")
+    """Print seconds, the speed-up over scipy, and the largest difference of the bounds."""
+    table = Table("values", "dialeval s", "scipy s", "ratio", "difference in standard errors")
     ratios = {}
     for name, (values, groups) in make(items).items():
-        ours, (low, high) = _best(lambda v=values, g=groups: _ours(v, g, resamples), rounds)
-        theirs, found = _best(lambda v=values, g=groups: _scipy(v, g, resamples), rounds)
-        error = found.standard_error * np.sqrt(2 * TAIL * (1 - TAIL) / resamples)
+        arguments = values, groups, resamples
+        dialeval_seconds, (low, high) = _best(partial(_dialeval, *arguments), rounds)
+        scipy_seconds, reference = _best(partial(_scipy, *arguments), rounds)
+        error = reference.standard_error * np.sqrt(2 * TAIL * (1 - TAIL) / resamples)
         error /= norm.pdf(norm.ppf(TAIL))  # of the difference of two drawn quantiles
-        ends = np.subtract([low, high], found.confidence_interval)
-        ratios[name] = theirs / ours
-        apart = np.abs(ends).max() / error
-        row = f"{ours:.4f}", f"{theirs:.2f}", f"{ratios[name]:.1f}", f"{apart:.2f}"
+        deviations = np.subtract([low, high], reference.confidence_interval)
+        ratios[name] = scipy_seconds / dialeval_seconds
+        apart = np.abs(deviations).max() / error
+        row = (
+            f"{dialeval_seconds:.4f}",
+            f"{scipy_seconds:.2f}",
+            f"{ratios[name]:.1f}",
+            f"{apart:.2f}",
+        )
         table.add_row(name, *row, style="red" if apart > 3 else None)
     Console().print(table)
     for name, (values, groups) in make(items).items():
-        seconds, _ = _best(lambda v=values, g=groups: _ours(v, g, 100_000), 1)
+        seconds, _ = _best(partial(_dialeval, values, groups, 100_000), 1)
         Console().print(f"100,000 resamples of {items:,} {name}: {seconds:.2f} s")
     return ratios
 
 
-def _best(run: Callable, rounds: int) -> tuple[float, object]:
+def _best(run: Callable[[], Any], rounds: int) -> tuple[float, Any]:
+    """Seconds of the fastest round, and the last result."""
     seconds = []
     for _ in range(rounds):
         start = time.perf_counter()
-        found = run()
+        result = run()
         seconds.append(time.perf_counter() - start)
-    return min(seconds), found
+    return min(seconds), result
 
 
-def _ours(values: np.ndarray, groups: np.ndarray | None, resamples: int) -> tuple[float, float]:
+def _dialeval(values: np.ndarray, groups: np.ndarray | None, resamples: int) -> tuple[float, float]:
     return interval(values, groups, resamples=resamples, seed=1)
 
 

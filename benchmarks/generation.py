@@ -1,8 +1,8 @@
-"""Tokens a second of several answers to each context, against how people would ask for them.
+"""Tokens per second of several replies to each context, against plain `generate`.
 
 All ways run the same weights (a GPT-2 of 5 million parameters, random) on the same 32 contexts of
-60 tokens, 5 answers of 30 tokens each, interleaved, the best of several rounds. Ours draws with
-noise of its own for every row, which the others do not have to.
+60 tokens, 5 replies of 30 tokens each, interleaved, the best of several rounds. dialeval draws
+separate noise for every row, which the others do not.
 """
 
 import time
@@ -25,7 +25,7 @@ from dialeval.responders.prompts import PromptFormat
 
 
 def make(contexts: int, tokens: int, vocabulary: int) -> tuple[Generator, list[Passage]]:
-    """A generator that never ends by itself, and contexts of so many tokens."""
+    """A generator that never generates an end token, and contexts of `tokens` tokens."""
     rng = np.random.default_rng(0)
     words = [f"w{number}" for number in range(vocabulary)]
     tokenizer = word_tokenizer([" ".join(words)], vocabulary + 4)
@@ -43,7 +43,7 @@ def make(contexts: int, tokens: int, vocabulary: int) -> tuple[Generator, list[P
 def main(
     contexts: int = 32, n: int = 5, new: int = 30, vocabulary: int = 5_000, rounds: int = 3
 ) -> dict[str, float]:
-    """Print tokens a second and the ratio of our engine to each way."""
+    """Print tokens per second and the speed-up of dialeval over each way."""
     generator, passages = make(contexts, 60, vocabulary)
     ways = _ways(generator, passages, n, new)
     best, tokens = dict.fromkeys(ways, float("inf")), {}
@@ -52,12 +52,12 @@ def main(
             start = time.perf_counter()
             tokens[name] = way()
             best[name] = min(best[name], (time.perf_counter() - start) / tokens[name])
-    ours = best["dialeval"]
-    table = Table("way", "tokens", "tokens/s", "dialeval is so many times as fast")
+    reference = best["dialeval"]
+    table = Table("way", "tokens", "tokens/s", "speed-up of dialeval")
     for name, seconds in best.items():
-        table.add_row(name, str(tokens[name]), f"{1 / seconds:.0f}", f"{seconds / ours:.2f}")
+        table.add_row(name, str(tokens[name]), f"{1 / seconds:.0f}", f"{seconds / reference:.2f}")
     Console().print(table)
-    return {name: seconds / ours for name, seconds in best.items()}
+    return {name: seconds / reference for name, seconds in best.items()}
 
 
 def _ways(
@@ -67,16 +67,16 @@ def _ways(
     responder = GeneratorResponder(generator, Sampling(), n, new, max_tokens=10**6)
     settings = {"do_sample": True, "top_k": 0, "max_new_tokens": new, "num_return_sequences": n}
 
-    def ours() -> int:
-        return sum(each.extra["tokens_generated"] for each in respond(responder, passages))
+    def dialeval() -> int:
+        return sum(reply.extra["tokens_generated"] for reply in respond(responder, passages))
 
-    def plain(some: list[list[int]]) -> int:
-        batch = pad(some, generator.pad_id, left=True)
-        found = generator.model.generate(**batch, **settings)[:, batch["input_ids"].shape[1] :]
-        return int((found != generator.pad_id).sum())
+    def plain(prompts: list[list[int]]) -> int:
+        batch = pad(prompts, generator.pad_id, left=True)
+        generated = generator.model.generate(**batch, **settings)[:, batch["input_ids"].shape[1] :]
+        return int((generated != generator.pad_id).sum())
 
     return {
-        "dialeval": ours,
+        "dialeval": dialeval,
         "generate(num_return_sequences)": lambda: plain(rows),
         "one context at a time": lambda: sum(plain([row]) for row in rows),
     }

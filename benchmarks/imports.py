@@ -1,4 +1,4 @@
-"""How long a user waits before anything happens, beside `import transformers`."""
+"""Start-up time of the package and the command, compared with `import transformers`."""
 
 import subprocess
 import sys

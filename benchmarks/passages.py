@@ -1,8 +1,8 @@
 """Memory and speed of reading, filtering, splitting and pairing synthetic passages.
 
-The baseline is the same job with a list of Python objects. Peak memory is taken in a process of
-its own for each row: `anonymous` is what the process needs for itself, `resident` also counts the
-pages of the Arrow files it has mapped, which the system may take back at any time.
+The baseline is the same job with a list of Python objects. Peak memory is measured in a separate
+process for each row: `anonymous` is the private memory of the process, `resident` also counts the
+mapped pages of Arrow files, which the system may reclaim at any time.
 """
 
 import json
@@ -61,17 +61,17 @@ def baseline(path: str, num_proc: int) -> None:
             passage = Passage(context, reply.text, id=reply.id, dialogue_id=dialogue.id)
             if keep(passage):
                 passages.append(passage)
-    part = [each for each in passages if part_of(each.dialogue_id) == "generator"]
+    part = [kept for kept in passages if part_of(kept.dialogue_id) == "generator"]
     shuffled = random.Random(0).sample(part, len(part))
     pairs = part + [
-        each.with_response(other.response, "random")
-        for each, other in zip(part, shuffled, strict=True)
+        kept.with_response(other.response, "random")
+        for kept, other in zip(part, shuffled, strict=True)
     ]
     print(json.dumps({"passages": len(passages), "pairs": len(pairs)}), file=sys.stderr)
 
 
 def measure(name: str, path: Path, num_proc: int = 1) -> dict[str, float]:
-    """Seconds and peak memory of a job in a process of its own, children included."""
+    """Seconds and peak memory of a job in a separate process, children included."""
     import psutil
 
     command = [sys.executable, "-m", "benchmarks.passages", name, str(path), str(num_proc)]
@@ -81,11 +81,11 @@ def measure(name: str, path: Path, num_proc: int = 1) -> dict[str, float]:
     while process.poll() is None:
         try:
             family = [process, *process.children(recursive=True)]
-            infos = [each.memory_info() for each in family]
+            infos = [member.memory_info() for member in family]
         except psutil.Error:
             continue
-        own = sum(info.rss - info.shared for info in infos)
-        peaks["anonymous"] = max(peaks["anonymous"], own)
+        anonymous = sum(info.rss - info.shared for info in infos)
+        peaks["anonymous"] = max(peaks["anonymous"], anonymous)
         peaks["resident"] = max(peaks["resident"], sum(info.rss for info in infos))
         time.sleep(0.02)
     if process.returncode:
@@ -107,14 +107,14 @@ def main(sizes: tuple[int, ...] = SIZES) -> None:
                 ("stream", "job", 1),
                 ("stream, num_proc=2", "job", 2),
             ):
-                found = measure(name, path, processes)
+                measured = measure(name, path, processes)
                 table.add_row(
                     f"{size:,}",
                     way,
-                    f"{found['seconds']:.1f}",
-                    f"{size / found['seconds']:,.0f}",
-                    f"{found['anonymous']:.0f}",
-                    f"{found['resident']:.0f}",
+                    f"{measured['seconds']:.1f}",
+                    f"{size / measured['seconds']:,.0f}",
+                    f"{measured['anonymous']:.0f}",
+                    f"{measured['resident']:.0f}",
                 )
     Console().print(table)
 

@@ -1,14 +1,14 @@
-"""Utterances a second of word-level strategies on one core, against nlpaug and TextAttack.
+"""Utterances per second of word-level strategies on one core, against nlpaug and TextAttack.
 
 All ways edit the same utterances of the embedded corpus, given as one list, from text to text, the
-best of several rounds. Ours also give the log of their edits; nlpaug is timed without its own, and
-with it (`include_detail`) where it has one. It deletes our stop words alone by skipping all others
-(`stopwords_regex`), and is timed at deleting any word, too, which asks less of it. nlpaug comes
-with the `bench` extra. TextAttack clashes with our dependencies: give it an environment of its own
+best of several rounds. dialeval also returns the log of its edits; nlpaug is timed without its log,
+and with it (`include_detail`) where it has one. It deletes only dialeval's stop words by skipping
+all others (`stopwords_regex`), and is also timed at deleting any word, which is less work. nlpaug
+is in the `bench` extra. TextAttack conflicts with our dependencies: install it separately
 (`pip install torch textattack==0.3.11 nlpaug==1.1.11 'flair>=0.13' 'transformers<5' 'gensim>=4.3'`)
-and name its Python in `DIALEVAL_TEXTATTACK_PYTHON`; what nlpaug can do there counts too. Synonyms
-and antonyms need NLTK's WordNet and tagger (`NLTK_DATA`), swap and deletion its stop words. A way
-that cannot run is left out by name.
+and set `DIALEVAL_TEXTATTACK_PYTHON` to its Python; nlpaug is also timed there. Synonyms and
+antonyms need NLTK's WordNet and tagger (`NLTK_DATA`), swap and deletion its stop words. The table
+says which ways could not run.
 """
 
 import json
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 PYTHON = "DIALEVAL_TEXTATTACK_PYTHON"
-OURS = {
+STRATEGIES = {
     "swap": "random-swap",
     "stop-word delete": "stopword-dropout",
     "synonym": "data-paraphrase",
@@ -32,33 +32,33 @@ OURS = {
 _SHARE = 0.25  # of the words, as in the paper's swaps
 Way = Callable[[list[str]], object]
 Speeds = dict[str, dict[str, float | str]]
-"""Utterances a second, or why there are none, by way and strategy."""
+"""Utterances per second, or why there are none, by way and strategy."""
 
 
 def main(utterances: int = 8_000, of_peers: int = 200) -> dict[str, float]:
-    """Print utterances a second, and how many times as fast ours are."""
+    """Print utterances per second, and the speed-up of dialeval over each peer."""
     from rich.console import Console
     from rich.table import Table
 
     from dialeval.perturbations.lexicon import keep_words, stop_words
 
     texts, stops = _utterances(utterances), sorted(stop_words() - keep_words())
-    ours = {name: _speed(way, texts) for name, way in _our_ways().items()}
-    asked = {"texts": texts[:of_peers], "stops": stops}
-    found = {**_peers(**asked), **_elsewhere(asked)}
-    table = Table("strategy", "way", "utterances/s", "dialeval is so many times as fast")
+    speeds_dialeval = {name: _speed(way, texts) for name, way in _dialeval_ways().items()}
+    inputs = {"texts": texts[:of_peers], "stops": stops}
+    peers = {**_peers(**inputs), **_textattack_environment(inputs)}
+    table = Table("strategy", "way", "utterances/s", "speed-up of dialeval")
     ratios = {}
-    for name, speed in ours.items():
+    for name, speed in speeds_dialeval.items():
         table.add_row(name, "dialeval", f"{speed:,.0f}", "1.0")
-        for peer, speeds in found.items():
-            theirs = speeds.get(name)
-            if theirs is None:  # not a thing it does: TextAttack has no antonyms
+        for peer, speeds in peers.items():
+            peer_speed = speeds.get(name)
+            if peer_speed is None:  # not supported: TextAttack has no antonyms
                 continue
-            if isinstance(theirs, str):
-                table.add_row(name, peer, f"left out: {theirs}", "")
+            if isinstance(peer_speed, str):
+                table.add_row(name, peer, f"skipped: {peer_speed}", "")
                 continue
-            ratios[f"{name}, {peer}"] = speed / theirs
-            table.add_row(name, peer, f"{theirs:,.0f}", f"{speed / theirs:.1f}")
+            ratios[f"{name}, {peer}"] = speed / peer_speed
+            table.add_row(name, peer, f"{peer_speed:,.0f}", f"{speed / peer_speed:.1f}")
         table.add_section()
     Console().print(table)
     return ratios
@@ -70,25 +70,25 @@ def _utterances(most: int) -> list[str]:
 
     passages, _ = read("chitchat")
     chosen = passages.select(range(0, len(passages), max(1, len(passages) // most)))
-    texts = (each.context[-1].text for each in iterate(chosen) if each.context)
+    texts = (passage.context[-1].text for passage in iterate(chosen) if passage.context)
     return [text for text in texts if len(text.split()) > 3][:most]
 
 
 def _speed(way: Way, texts: Sequence[str], seconds: float = 2.0) -> float:
-    """Utterances a second in the best of the rounds that fit into the time, but of two at least.
+    """Utterances per second in the best of the rounds that fit into the time, at least two.
 
-    What is loaded at the first call does not count.
+    Loading at the first call does not count.
     """
     way(list(texts[:1]))
     took: list[float] = []
     while len(took) < 2 or sum(took) < seconds:
-        start = time.process_time()  # of one core, whatever else the machine does
+        start = time.process_time()  # independent of other load on the machine
         way(list(texts))
         took.append(time.process_time() - start)
     return len(texts) / min(took)
 
 
-def _our_ways() -> dict[str, Way]:
+def _dialeval_ways() -> dict[str, Way]:
     from dialeval.perturbations import perturbation
     from dialeval.perturbations.apply import seeds_of
 
@@ -102,36 +102,36 @@ def _our_ways() -> dict[str, Way]:
 
         return run
 
-    return {kind: way(name) for kind, name in OURS.items()}
+    return {kind: way(name) for kind, name in STRATEGIES.items()}
 
 
 def _peers(texts: Sequence[str], stops: Sequence[str]) -> Speeds:
-    """Speeds of what is installed beside the Python that runs this."""
+    """Speeds of the peers installed in this environment."""
     makers = {
         "nlpaug": _nlpaug,
         "nlpaug with its log": _nlpaug_log,
         "nlpaug, any word": _nlpaug_any,
         "TextAttack": _textattack,
     }
-    found: Speeds = {}
+    speeds: Speeds = {}
     for peer, make in makers.items():
         try:
             ways = make(stops)
         except ImportError as error:
             missing = f"{error.name or error} is not installed (extra `bench`, or {PYTHON})"
-            found[peer] = dict.fromkeys(OURS, missing)
+            speeds[peer] = dict.fromkeys(STRATEGIES, missing)
             continue
-        found[peer] = {name: _tried(way, texts) for name, way in ways.items()}
-    return found
+        speeds[peer] = {name: _try_speed(way, texts) for name, way in ways.items()}
+    return speeds
 
 
-def _tried(way: Callable[[], Way], texts: Sequence[str]) -> float | str:
-    """The speed of a way that may lack its data."""
+def _try_speed(way: Callable[[], Way], texts: Sequence[str]) -> float | str:
+    """The speed of a way, or why it could not run."""
     try:
         return _speed(way(), texts)
     except LookupError:  # NLTK's
         return "NLTK's data is not there (NLTK_DATA)"
-    except Exception as error:  # a peer's own trouble must not end the run
+    except Exception as error:  # an error in a peer must not end the run
         return f"{type(error).__name__}: {error}"[:80]
 
 
@@ -147,7 +147,7 @@ def _nlpaug(stops: Sequence[str]) -> Mapping[str, Callable[[], Way]]:
 
 
 def _deletion(stops: Sequence[str]) -> Any:
-    """nlpaug's random deletion of stop words alone: it matches words with blanks around, too."""
+    """nlpaug's random deletion of stop words only; it also matches words with spaces around."""
     import nlpaug.augmenter.word as naw
 
     others = rf"^(?! ?(?:{'|'.join(map(re.escape, stops))}) ?$)"
@@ -157,9 +157,9 @@ def _deletion(stops: Sequence[str]) -> Any:
 def _nlpaug_log(stops: Sequence[str]) -> Mapping[str, Callable[[], Way]]:
     import nlpaug.augmenter.word as naw
 
-    def way(found: Any) -> Way:
-        found.include_detail = True
-        return found.augment
+    def way(augmenter: Any) -> Way:
+        augmenter.include_detail = True
+        return augmenter.augment
 
     return {
         "swap": lambda: way(naw.RandomWordAug(action="swap", aug_p=_SHARE)),
@@ -188,19 +188,19 @@ def _textattack(stops: Sequence[str]) -> Mapping[str, Callable[[], Way]]:
     }
 
 
-def _elsewhere(what: Mapping[str, Sequence[str]]) -> Speeds:
-    """Speeds in the environment that was named for TextAttack, timed inside it."""
+def _textattack_environment(inputs: Mapping[str, Sequence[str]]) -> Speeds:
+    """Speeds in the environment with TextAttack, measured inside it."""
     python = os.environ.get(PYTHON)
     if not python:
         return {}
     with tempfile.TemporaryDirectory() as folder:
-        asked, told = Path(folder) / "texts.json", Path(folder) / "speeds.json"
-        asked.write_text(json.dumps(what), encoding="utf-8")
-        subprocess.run([python, __file__, "--peers", str(asked), str(told)], check=True)
-        found = json.loads(told.read_text(encoding="utf-8"))
+        input_path, output_path = Path(folder) / "texts.json", Path(folder) / "speeds.json"
+        input_path.write_text(json.dumps(inputs), encoding="utf-8")
+        subprocess.run([python, __file__, "--peers", str(input_path), str(output_path)], check=True)
+        measured = json.loads(output_path.read_text(encoding="utf-8"))
     return {
         peer: speeds
-        for peer, speeds in found.items()
+        for peer, speeds in measured.items()
         if any(isinstance(speed, float) for speed in speeds.values())
     }
 

@@ -1,7 +1,7 @@
-"""Responses a second when a context has many, against reading the context anew for each.
+"""Responses per second with many responses per context, against reading the context every time.
 
 Both ways run the same weights (a GPT-2 of 5 million parameters, random) on the same passages,
-interleaved, the best of several rounds. The baseline is our own engine on single passages, which
+interleaved, the best of several rounds. The baseline is dialeval's engine on single passages, which
 already sorts by length; `one padded batch` is what a plain loop over contexts would do.
 """
 
@@ -23,7 +23,7 @@ from dialeval.scorers.ranking import score_responses
 
 
 def make(contexts: int, responses: int, seed: int = 0) -> tuple[NeuralScorer, list[Passage]]:
-    """A causal judge, and contexts of 50-70 words with responses of 5-20."""
+    """A causal discriminator, and contexts of 50-70 words with responses of 5-20."""
     rng = np.random.default_rng(seed)
     words = [f"w{number}" for number in range(500)]
     tokenizer = word_tokenizer([" ".join(words)])
@@ -46,12 +46,12 @@ def make(contexts: int, responses: int, seed: int = 0) -> tuple[NeuralScorer, li
 
 
 def main(contexts: int = 64, responses: int = 10, rounds: int = 3) -> dict[str, float]:
-    """Print responses a second and the ratio of packed rows to each way."""
+    """Print responses per second and the speed-up of packed rows over each way."""
     scorer, made = make(contexts, responses)
     ways = {
         "packed rows": lambda: score_responses(scorer, made),
-        "each passage by itself": lambda: scorer(made),
-        "one padded batch a context": lambda: _by_context(scorer, made, responses),
+        "single passages": lambda: scorer(made),
+        "one padded batch per context": lambda: _by_context(scorer, made, responses),
     }
     best, scores = dict.fromkeys(ways, float("inf")), {}
     for _ in range(rounds):
@@ -59,24 +59,24 @@ def main(contexts: int = 64, responses: int = 10, rounds: int = 3) -> dict[str, 
             start = time.perf_counter()
             scores[name] = way()
             best[name] = min(best[name], time.perf_counter() - start)
-    ours = best["packed rows"]
-    table = Table("way", "responses/s", "packed is so many times as fast", "largest difference")
+    reference = best["packed rows"]
+    table = Table("way", "responses/s", "speed-up of packed rows", "largest difference")
     for name, seconds in best.items():
         gap = np.abs(scores[name] - scores["packed rows"]).max()
-        row = (f"{len(made) / seconds:.0f}", f"{seconds / ours:.2f}", f"{gap:.1e}")
+        row = (f"{len(made) / seconds:.0f}", f"{seconds / reference:.2f}", f"{gap:.1e}")
         table.add_row(name, *row)
     Console().print(table)
-    return {name: seconds / ours for name, seconds in best.items()}
+    return {name: seconds / reference for name, seconds in best.items()}
 
 
 @torch.inference_mode()
 def _by_context(scorer: NeuralScorer, made: list[Passage], responses: int) -> np.ndarray:
-    found = []
+    scores = []
     for start in range(0, len(made), responses):
         rows = scorer.input_format(scorer.tokenizer, made[start : start + responses])
-        batch = pad([each.ids for each in rows], scorer.pad_id)
-        found.append(scorer.model(**batch).logits.softmax(-1)[:, 1])
-    return torch.cat(found).numpy()
+        batch = pad([row.ids for row in rows], scorer.pad_id)
+        scores.append(scorer.model(**batch).logits.softmax(-1)[:, 1])
+    return torch.cat(scores).numpy()
 
 
 if __name__ == "__main__":

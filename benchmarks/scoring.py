@@ -1,4 +1,4 @@
-"""Passages a second of the scoring engine, against what people would otherwise write.
+"""Passages per second of the scoring engine, against common alternatives.
 
 All ways run the same weights (a BERT of MiniLM's shape, random) on the same token ids, interleaved,
 the best of several rounds. `limit` is the pure forward time on batches without any padding.
@@ -50,7 +50,7 @@ def make(
 
 
 def main(passages: int = 600, rounds: int = 3) -> dict[str, float]:
-    """Print passages a second and the ratio of our engine to each way."""
+    """Print passages per second and the speed-up of dialeval over each way."""
     logging.set_verbosity_error()
     made, model, tokenizer = make(passages)
     ways, scores = _ways(made, model, tokenizer), {}
@@ -60,15 +60,15 @@ def main(passages: int = 600, rounds: int = 3) -> dict[str, float]:
             start = time.perf_counter()
             scores[name] = way()
             best[name] = min(best[name], time.perf_counter() - start)
-    ours = best["dialeval"]
-    table = Table("way", "passages/s", "dialeval is so many times as fast", "largest difference")
+    reference = best["dialeval"]
+    table = Table("way", "passages/s", "speed-up of dialeval", "largest difference")
     for name, seconds in best.items():
         gap = (
             "" if scores[name] is None else f"{np.abs(scores[name] - scores['dialeval']).max():.1e}"
         )
-        table.add_row(name, f"{passages / seconds:.0f}", f"{seconds / ours:.2f}", gap)
+        table.add_row(name, f"{passages / seconds:.0f}", f"{seconds / reference:.2f}", gap)
     Console().print(table)
-    return {name: seconds / ours for name, seconds in best.items()}
+    return {name: seconds / reference for name, seconds in best.items()}
 
 
 def _ways(made: list[Passage], model, tokenizer) -> dict[str, Callable[[], np.ndarray | None]]:
@@ -84,25 +84,29 @@ def _ways(made: list[Passage], model, tokenizer) -> dict[str, Callable[[], np.nd
     try:
         ways["CrossEncoder.predict"] = _cross_encoder(model, tokenizer, pairs)
     except ImportError:
-        Console().print("sentence-transformers is not installed: CrossEncoder is left out")
+        Console().print("sentence-transformers is not installed: CrossEncoder is skipped")
     return ways
 
 
 def _with_pipeline(classify, pairs) -> np.ndarray:
     inputs = [{"text": one, "text_pair": two} for one, two in pairs]
-    found = classify(inputs, batch_size=BATCH, top_k=None)
-    return np.array([next(e["score"] for e in each if e["label"] == "human") for each in found])
+    outputs = classify(inputs, batch_size=BATCH, top_k=None)
+    return np.array([_human_score(labels) for labels in outputs])
+
+
+def _human_score(labels: list[dict]) -> float:
+    return next(label["score"] for label in labels if label["label"] == "human")
 
 
 @torch.inference_mode()
 def _with_loop(model, tokenizer, pairs) -> np.ndarray:
-    found = []
+    scores = []
     for start in range(0, len(pairs), BATCH):
         one, two = zip(*pairs[start : start + BATCH], strict=True)
         batch = tokenizer(list(one), list(two), padding=True, return_tensors="pt")
         batch.pop("token_type_ids")
-        found.append(model(**batch).logits.softmax(-1)[:, 1])
-    return torch.cat(found).numpy()
+        scores.append(model(**batch).logits.softmax(-1)[:, 1])
+    return torch.cat(scores).numpy()
 
 
 def _cross_encoder(model, tokenizer, pairs) -> Callable[[], np.ndarray]:
@@ -111,17 +115,18 @@ def _cross_encoder(model, tokenizer, pairs) -> Callable[[], np.ndarray]:
     folder = tempfile.mkdtemp()
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
-    judge = CrossEncoder(folder, device="cpu")
+    encoder = CrossEncoder(folder, device="cpu")
     settings = {"batch_size": BATCH, "show_progress_bar": False, "apply_softmax": True}
-    return lambda: judge.predict(pairs, **settings)[:, 1]
+    return lambda: encoder.predict(pairs, **settings)[:, 1]
 
 
 @torch.inference_mode()
 def _limit(scorer: NeuralScorer, made: list[Passage]) -> None:
-    """The forward passes alone, on rows of exactly equal length."""
+    """Only the forward passes, on rows of equal length."""
     key = "_rows"
     if not hasattr(scorer, key):
-        rows = sorted((each.ids for each in scorer.input_format(scorer.tokenizer, made)), key=len)
+        rows = [encoded.ids for encoded in scorer.input_format(scorer.tokenizer, made)]
+        rows.sort(key=len)
         size = max(1, len(rows) // BATCH)
         groups = [
             rows[at : at + len(rows) // size] for at in range(0, len(rows), len(rows) // size)
