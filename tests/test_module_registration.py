@@ -178,7 +178,8 @@ def test_a_cache_below_a_file_is_one_warning_at_import(tmp_path):
     done = python("import dialeval", tmp_path, tmp_path / "file")
     assert done.returncode == 0
     assert len(done.stderr.splitlines()) == 1
-    assert "cannot be written" in done.stderr and "Set HF_HOME or HF_MODULES_CACHE" in done.stderr
+    assert "Could not write to the cache" in done.stderr
+    assert "Set HF_HOME or HF_MODULES_CACHE" in done.stderr
 
 
 def test_a_read_only_cache_is_one_warning_unless_it_is_complete(tmp_path):
@@ -186,7 +187,7 @@ def test_a_read_only_cache_is_one_warning_unless_it_is_complete(tmp_path):
     home.mkdir(mode=0o555)
     done = python(code, tmp_path, home, before=unprivileged())
     assert done.stdout.strip() == dialeval.__version__
-    assert len(done.stderr.splitlines()) == 1 and "cannot be written" in done.stderr
+    assert len(done.stderr.splitlines()) == 1 and "Could not write to the cache" in done.stderr
     home.chmod(0o755)
     assert python(code, tmp_path, home).stderr == ""
     for folder in (home, *home.rglob("*/")):
@@ -287,5 +288,5 @@ def test_the_command_reports_an_unwritable_cache(tmp_path, monkeypatch):
 
     (tmp_path / "file").touch()
     monkeypatch.setattr(registration, "modules_folder", lambda: tmp_path / "file" / "metrics")
-    with pytest.raises(dialeval.BadInput, match="cannot be written.*Set HF_HOME"):
+    with pytest.raises(dialeval.BadInput, match="could not write to the cache.*Set HF_HOME"):
         register()

@@ -1,4 +1,4 @@
-"""`dialeval register`: the metric modules where `evaluate.load` finds them in any folder."""
+"""`dialeval register`: install the metric modules for `evaluate.load`."""
 
 from rich.markup import escape
 
@@ -6,22 +6,22 @@ from dialeval.commands.console import out, say
 
 
 def register() -> None:
-    """Write the metric modules to the cache of `evaluate`, and tell where.
+    """Write the metric modules to the cache of `evaluate`, and print their paths.
 
-    Importing dialeval does the same; this says whether it worked.
+    Importing dialeval does the same; this command reports whether it worked.
     """
     from dialeval.dialogues.sources import BadInput
     from dialeval.registration import modules_folder
     from dialeval.registration import register as write
 
     try:
-        places = write()
+        paths = write()
     except OSError as error:
         raise BadInput(
-            f"the cache of `evaluate` cannot be written: {error}.",
+            f"could not write to the cache of `evaluate`: {error}.",
             modules_folder(),
-            hint="Set HF_HOME or HF_MODULES_CACHE to a folder that can be written.",
+            hint="Set HF_HOME or HF_MODULES_CACHE to a writable folder.",
         ) from None
-    for name, place in places.items():
-        out.print(f'evaluate.load("dialeval/{name}")  {escape(str(place))}', soft_wrap=True)
-    say(f"{len(places)} modules of this installation load from any folder, offline too.")
+    for name, path in paths.items():
+        out.print(f'evaluate.load("dialeval/{name}")  {escape(str(path))}', soft_wrap=True)
+    say(f"{len(paths)} modules of this installation load from any folder, offline too.")

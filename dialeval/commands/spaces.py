@@ -1,4 +1,4 @@
-"""`dialeval spaces`: the metric folders as Spaces, on the Hub or here."""
+"""`dialeval spaces`: the metric folders as Spaces, on the Hub or on this machine."""
 
 from typing import Annotated
 
@@ -7,7 +7,9 @@ from rich.markup import escape
 
 from dialeval.commands.console import out, say
 
-app = typer.Typer(help="Metrics as Spaces: push them, or serve one here.", no_args_is_help=True)
+app = typer.Typer(
+    help="Metrics as Spaces: push them, or serve one on this machine.", no_args_is_help=True
+)
 
 
 @app.command("push")
@@ -15,9 +17,9 @@ def push(
     names: Annotated[
         list[str] | None, typer.Argument(help="Metrics; all of them by default.")
     ] = None,
-    namespace: Annotated[str, typer.Option(help="Who owns the Spaces.")] = "dialeval",
+    namespace: Annotated[str, typer.Option(help="Owner of the Spaces.")] = "dialeval",
 ) -> None:
-    """Upload metric folders, each with its card and page, and tag them with this version."""
+    """Upload metric folders with their cards and pages, and tag them with this version."""
     from dialeval.hub.spaces import push_all
 
     for space in push_all(names or None, namespace):
@@ -31,8 +33,8 @@ def serve(
     port: Annotated[int | None, typer.Option(help="Port; the first free one from 7860.")] = None,
 ) -> None:
     """Serve a metric's page on this machine."""
-    from dialeval.hub.spaces import checked, launch
+    from dialeval.hub.spaces import check_names, launch
 
-    checked([name])
+    check_names([name])
     say(f"Serving [bold]{escape(name)}[/]; stop it with Ctrl-C")
     launch(name, server_port=port)

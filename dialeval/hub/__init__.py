@@ -1,1 +1,1 @@
-"""Room 11. The Hub: cards, pushing and pulling."""
+"""The Hugging Face Hub: cards, pushing and pulling."""

@@ -1,4 +1,4 @@
-"""Cards: what was measured, said in Markdown from the templates in `dialeval.cards`."""
+"""Cards: Markdown with the measured numbers, from the templates in `dialeval.cards`."""
 
 import json
 import re
@@ -24,10 +24,10 @@ def templates() -> list[str]:
 
 
 def render_card(name: str, /, **values: Any) -> str:
-    """A card from a template; a value that the template needs and nobody gave is an error."""
+    """Render a card from a template; a missing value is an error."""
     if name not in templates():
         raise ValueError(f"Unknown card {name!r}. Choose one of {', '.join(templates())}.")
-    # Cards are Markdown that the Hub turns into HTML: what users wrote must not become tags.
+    # Cards are Markdown that the Hub turns into HTML: user text must not become tags.
     environment = Environment(
         loader=FunctionLoader(_source),
         autoescape=True,
@@ -36,7 +36,7 @@ def render_card(name: str, /, **values: Any) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters.update(words=words, code=code, sure=sure)
+    environment.filters.update(escape_md=escape_md, code=code, with_interval=with_interval)
     return environment.get_template(f"{name}.md.jinja").render(version=__version__, **values)
 
 
@@ -44,11 +44,11 @@ def _source(name: str) -> str:
     return files("dialeval.cards").joinpath(name).read_text(encoding="utf-8")
 
 
-def words(text: Any) -> Markup:
-    """Anybody's words as one line of Markdown that shows them and does nothing else.
+def escape_md(text: Any) -> Markup:
+    """User text as one line of Markdown without any markup.
 
     Example:
-        >>> print(words("<b>|![x](http://a)"))
+        >>> print(escape_md("<b>|![x](http://a)"))
         &lt;b&gt;\\|\\!\\[x\\]\\(http://a\\)
     """
     line = " ".join(str(text).split())
@@ -56,15 +56,15 @@ def words(text: Any) -> Markup:
 
 
 def code(text: Any) -> Markup:
-    """Anybody's words as code, which cannot end it."""
+    """User text as a code span that it cannot close."""
     return Markup(f"`{escape(' '.join(str(text).replace('`', '').split()))}`")
 
 
-def sure(row: Mapping[str, Any]) -> str:
-    """A measured number with its interval, as far as there is one.
+def with_interval(row: Mapping[str, Any]) -> str:
+    """A measured number with its interval, if it has one.
 
     Example:
-        >>> sure({"value": 0.7123, "low": 0.69, "high": 0.73})
+        >>> with_interval({"value": 0.7123, "low": 0.69, "high": 0.73})
         '0.712 [0.690, 0.730]'
     """
     if row["value"] is None:
@@ -77,7 +77,21 @@ def sure(row: Mapping[str, Any]) -> str:
 def write_dataset_card(
     folder: Path, report: Any, counts: Mapping[str, Mapping[str, int]], settings: Mapping[str, Any]
 ) -> Path:
-    """Write `README.md` and `manifest.json` beside the parts of a corpus."""
+    """Write `README.md` and `manifest.json` into the folder of a split corpus.
+
+    Args:
+        folder (`Path`):
+            Where the parts are; created if needed.
+        report (`ReadReport`):
+            What reading the corpus reported.
+        counts (`Mapping`):
+            Dialogues and passages of each part.
+        settings (`Mapping`):
+            `options`, `shares` and `seed` of the split.
+
+    Returns:
+        `Path`: The card.
+    """
     options = {
         key: value for key, value in asdict(settings["options"]).items() if key != "num_proc"
     }
@@ -105,6 +119,17 @@ def write_dataset_card(
 
 def split_signature(shares: Mapping[str, float], seed: int, options: Mapping[str, Any]) -> str:
     """How parts were made, in one line.
+
+    Args:
+        shares (`Mapping[str, float]`):
+            Share of each part.
+        seed (`int`):
+            Seed of the split.
+        options (`Mapping`):
+            Settings of the reader.
+
+    Returns:
+        `str`: The signature.
 
     Example:
         >>> split_signature({"a": 0.5, "b": 0.5}, 0, {"cut": {"context_turns": None}})

@@ -1,37 +1,40 @@
 """The code that a published model needs where dialeval is not installed."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from dialeval.hub.kinds import BASE, CONFIG
 
+if TYPE_CHECKING:
+    from dialeval.hub.contents import Contents
 
-def with_code(found: Any) -> None:
-    """Add the files of an architecture of ours, and the map that transformers finds them by.
 
-    People without dialeval load it with `trust_remote_code=True`; with dialeval the installed
-    classes are taken, and the files are never run.
+def add_code(contents: "Contents") -> None:
+    """Add the Python files of a dialeval architecture, and the `auto_map` that names them.
+
+    Users without dialeval load the model with `trust_remote_code=True`; with dialeval the installed
+    classes are used, and the files are never run.
     """
     for path in (CONFIG, f"{BASE}/{CONFIG}"):
-        config = found.read(path) if path in found.files else {}
+        config = contents.read(path) if path in contents.files else {}
         classes = classes_of(config.get("model_type", ""))
         if classes:
             config["auto_map"] = {auto: _reference(kind) for auto, kind in classes.items()}
-            found.write(path, config)
+            contents.write(path, config)
         for file in (file for kind in classes.values() for file in files_of(kind)):
-            found.files[file.name] = file
-            found.left_out.pop(file.name, None)  # of a folder that was pulled before
+            contents.files[file.name] = file
+            contents.left_out.pop(file.name, None)  # in a folder that was pulled before
 
 
 def classes_of(model_type: str) -> dict[str, type]:
-    """Configuration and model of an architecture of ours, by the class that loads it."""
+    """Configuration and model class of a dialeval architecture, by the auto class that loads it."""
     if not model_type.startswith("dialeval-"):
         return {}
     from dialeval import models
 
-    known = {config.model_type: (config, model) for config, model in models.DISCRIMINATORS.items()}
-    if model_type in known:
-        config, model = known[model_type]
+    for config, model in models.DISCRIMINATORS.items():
+        if getattr(config, "model_type", None) != model_type:
+            continue
         return {"AutoConfig": config, "AutoModelForSequenceClassification": model}
     if model_type == models.Seq2SeqConfig.model_type:
         return {
@@ -42,17 +45,17 @@ def classes_of(model_type: str) -> dict[str, type]:
 
 
 def files_of(kind: type) -> list[Path]:
-    """The file of a class, and those it imports from beside it."""
+    """The file of a class, and those that it imports relatively."""
     import inspect
 
     from transformers.dynamic_module_utils import get_relative_import_files
 
-    own = Path(inspect.getfile(kind))
-    return [own, *(Path(path) for path in get_relative_import_files(own))]
+    source = Path(inspect.getfile(kind))
+    return [source, *(Path(path) for path in get_relative_import_files(source))]
 
 
 def _reference(kind: type) -> str:
-    """A class as the map names it.
+    """The name of a class in `auto_map`.
 
     Example:
         >>> _reference(Path)

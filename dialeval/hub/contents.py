@@ -1,6 +1,7 @@
-"""What goes into a repository: files of a folder that are safe, complete and no secret."""
+"""The files of a repository: those of a folder that are safe, complete and not secret."""
 
 import json
+import math
 import ntpath
 import re
 import zipfile
@@ -10,119 +11,119 @@ from pathlib import Path
 from typing import Any
 
 from dialeval.downloads import PUBLISHED, TEXTS, BadInput
-from dialeval.hub.code import with_code
+from dialeval.hub.code import add_code
 from dialeval.hub.kinds import ADAPTER, BASE, CONFIG, DATA, GENERATOR, RESULTS, SCORER, Item
 
 Content = Path | bytes
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".joblib", ".npy", ".npz", ".h5")
-_TRACE = "a trace of the run"
-_PASSED = re.compile(r"checkpoint(-\d+)?|cache|__pycache__|runs|logs|wandb")  # what a run leaves
+_RUN_FILE = "an intermediate file of the run"
+_RUN_FOLDERS = re.compile(r"checkpoint(-\d+)?|cache|__pycache__|runs|logs|wandb")
 
 
 @dataclass
 class Contents:
-    """Files by their path in the repository, and what is left out, each with the reason."""
+    """Files by their path in the repository, and files left out with the reason."""
 
     files: dict[str, Content] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
 
     def read(self, path: str) -> dict[str, Any]:
-        """A JSON file of the repository."""
-        found = self.files[path]
-        return json.loads(found if isinstance(found, bytes) else found.read_bytes())
+        """Read a JSON file of the repository."""
+        file = self.files[path]
+        return json.loads(file if isinstance(file, bytes) else file.read_bytes())
 
     def write(self, path: str, value: Any) -> None:
-        """Put a JSON file in."""
+        """Add a JSON file."""
         self.files[path] = (json.dumps(value, ensure_ascii=False, indent=2) + "\n").encode()
 
 
 def contents_of(item: Item, name: str) -> Contents:
-    """All files of an item as they go to the repository `name`, without its card."""
-    found = Contents()
+    """All files of an item for the repository `name`, without its card."""
+    contents = Contents()
     if item.path.is_file():
-        found.files[item.path.name] = item.path
+        contents.files[item.path.name] = item.path
     else:
-        _gather(item.path, found)
-    _check_complete(item, found)
-    for path, content in found.files.items():
-        _check(path, content)
+        _gather(item.path, contents)
+    _check_complete(item, contents)
+    for file in contents.files.values():
+        if isinstance(file, Path):
+            _check(file)
     if item.is_adapter:
-        _with_base(found, name, item.path)
+        _set_base(contents, name, item.path)
     if item.repo_type == "model":
-        with_code(found)
+        add_code(contents)
     for path in (SCORER, GENERATOR, RESULTS):
-        if path in found.files:
-            found.write(path, without_places(found.read(path)))
-    return found
+        if path in contents.files:
+            contents.write(path, strip_paths(contents.read(path)))
+    return contents
 
 
-def _gather(folder: Path, found: Contents) -> None:
-    for path in sorted(each for each in folder.rglob("*") if each.is_file()):
-        place = path.relative_to(folder)
-        why = _why_not(place)
-        if why == _TRACE:
-            found.left_out[f"{place.parts[0]}/"] = why
-        elif why:
-            found.left_out[place.as_posix()] = why
-        elif place.name != "README.md" or is_own_card(path):
-            found.files[place.as_posix()] = path
+def _gather(folder: Path, contents: Contents) -> None:
+    for path in sorted(file for file in folder.rglob("*") if file.is_file()):
+        relative = path.relative_to(folder)
+        reason = _reason_to_skip(relative)
+        if reason == _RUN_FILE:
+            contents.left_out[f"{relative.parts[0]}/"] = reason
+        elif reason:
+            contents.left_out[relative.as_posix()] = reason
+        elif relative.name != "README.md" or is_dialeval_card(path):
+            contents.files[relative.as_posix()] = path
 
 
-def is_own_card(path: Path) -> bool:
-    """Whether a README.md is a card of dialeval's, perhaps edited; libraries leave others."""
+def is_dialeval_card(path: Path) -> bool:
+    """Whether a README.md is a card of dialeval, perhaps edited, not one of another library."""
     head = path.read_text(encoding="utf-8", errors="replace").split("\n---")[0]
     return head.startswith("---") and bool(re.search(r"^\s*- dialeval\s*$", head, re.MULTILINE))
 
 
-def _why_not(place: Path) -> str:
-    """Why a file is not published; empty where it is."""
-    if any(part.startswith(".") for part in place.parts):
+def _reason_to_skip(path: Path) -> str:
+    """Why a file is not published; empty if it is."""
+    if any(part.startswith(".") for part in path.parts):
         return "a hidden file"
-    if any(_PASSED.fullmatch(part) for part in place.parts[:-1]):
-        return _TRACE
-    if place.suffix in PICKLES:
-        return "a binary that can run code or that nobody can check"
-    if place.suffix == ".py":
+    if any(_RUN_FOLDERS.fullmatch(part) for part in path.parts[:-1]):
+        return _RUN_FILE
+    if path.suffix in PICKLES:
+        return "a binary format that can contain code or cannot be checked"
+    if path.suffix == ".py":
         return "code"
-    return "" if place.suffix in PUBLISHED else "no kind of file that is published"
+    return "" if path.suffix in PUBLISHED else "not a published file type"
 
 
-def _check_complete(item: Item, found: Contents) -> None:
-    """Refuse a model whose weights would not come along."""
-    has_network = CONFIG in found.files or ADAPTER in found.files
-    if item.repo_type == "model" and has_network and not _named(found, ".safetensors"):
-        pickles = [path for path in found.left_out if path.endswith(PICKLES)]
-        there = f", only {', '.join(pickles)}" if pickles else ""
+def _check_complete(item: Item, contents: Contents) -> None:
+    """Refuse a model without weights in a safe format."""
+    has_network = CONFIG in contents.files or ADAPTER in contents.files
+    if (
+        item.repo_type == "model"
+        and has_network
+        and not any(path.endswith(".safetensors") for path in contents.files)
+    ):
+        pickles = [path for path in contents.left_out if path.endswith(PICKLES)]
+        others = f", only {', '.join(pickles)}" if pickles else ""
         raise BadInput(
-            f"no weights as safetensors here{there}.",
+            f"no safetensors weights in this folder{others}.",
             item.path,
-            remedy="Load the model and save it again with save_pretrained.",
+            hint="Load the model and save it again with save_pretrained.",
         )
-    if not any(path != "README.md" for path in found.files):
-        raise BadInput("nothing is left to push.", item.path, remedy="Check the folder.")
+    if not any(path != "README.md" for path in contents.files):
+        raise BadInput("no file can be published.", item.path, hint="Check the folder.")
 
 
-def _named(found: Contents, suffix: str) -> list[str]:
-    return [path for path in found.files if path.endswith(suffix)]
-
-
-def _check(path: str, content: Content) -> None:
-    """Refuse a file that is not what its name says: what is loaded elsewhere was looked at here."""
-    suffix = Path(path).suffix
+def _check(file: Path) -> None:
+    """Refuse a file whose content does not match its extension."""
     try:
-        if suffix == ".safetensors":
-            _safetensors_header(content)
-        elif suffix == ".skops" and not zipfile.is_zipfile(content):
-            raise ValueError("it is no archive")
-        elif suffix == ".json":
-            json.loads(content.read_bytes())
-        elif suffix in TEXTS and b"\0" in _start(content):
-            raise ValueError("it is no text")
-        elif suffix == ".parquet" and not _start(content).startswith(b"PAR1"):
-            raise ValueError("it is no table")
+        if file.suffix == ".safetensors":
+            _safetensors_header(file)
+        elif file.suffix == ".skops" and not zipfile.is_zipfile(file):
+            raise ValueError("it is not an archive")
+        elif file.suffix == ".json":
+            json.loads(file.read_bytes())
+        elif file.suffix in TEXTS and b"\0" in _start(file):
+            raise ValueError("it is not text")
+        elif file.suffix == ".parquet" and not _start(file).startswith(b"PAR1"):
+            raise ValueError("it is not a Parquet table")
     except (ValueError, OSError) as error:
-        message = f"not what its ending says: {error}."
-        raise BadInput(message, content, remedy="Write it again, or delete it.") from None
+        message = f"its content does not match its extension: {error}."
+        raise BadInput(message, file, hint="Create it again, or delete it.") from None
 
 
 def _start(path: Path) -> bytes:
@@ -135,86 +136,77 @@ def _safetensors_header(path: Path) -> dict[str, Any]:
     with path.open("rb") as file:
         size = int.from_bytes(file.read(8), "little")
         if not 2 <= size <= min(100_000_000, path.stat().st_size):
-            raise ValueError("it has no header of safetensors")
-        found = json.loads(file.read(size))
-    if not isinstance(found, dict):
-        raise ValueError("it has no header of safetensors")
-    return {name: each for name, each in found.items() if name != "__metadata__"}
+            raise ValueError("it has no safetensors header")
+        header = json.loads(file.read(size))
+    if not isinstance(header, dict):
+        raise ValueError("it has no safetensors header")
+    return {name: tensor for name, tensor in header.items() if name != "__metadata__"}
 
 
 def parameters(item: Item) -> int | None:
-    """Numbers in all weights of a folder; nothing where there are none."""
+    """Number of parameters of a folder's weights; `None` without weights."""
     if item.path.is_file():
         return None
     files = [
         path
         for path in item.path.rglob("*.safetensors")
-        if not _why_not(path.relative_to(item.path))
+        if not _reason_to_skip(path.relative_to(item.path))
     ]
-    shapes = [each["shape"] for path in files for each in _safetensors_header(path).values()]
-    return sum(_product(shape) for shape in shapes) if files else None
+    shapes = [tensor["shape"] for path in files for tensor in _safetensors_header(path).values()]
+    return sum(math.prod(shape) for shape in shapes) if files else None
 
 
-def _product(shape: list[int]) -> int:
-    size = 1
-    for width in shape:
-        size *= width
-    return size
-
-
-def _with_base(found: Contents, name: str, folder: Path) -> None:
-    """Name the repository itself as the base of an adapter that brings it along."""
-    told = found.read(ADAPTER)
-    if f"{BASE}/{CONFIG}" in found.files:
-        told["base_model_name_or_path"] = name
-    elif Path(told.get("base_model_name_or_path") or "/").is_absolute():
+def _set_base(contents: Contents, name: str, folder: Path) -> None:
+    """Name the repository itself as the base of an adapter that includes it."""
+    config = contents.read(ADAPTER)
+    if f"{BASE}/{CONFIG}" in contents.files:
+        config["base_model_name_or_path"] = name
+    elif Path(config.get("base_model_name_or_path") or "/").is_absolute():
         raise BadInput(
-            "the base of this adapter is a folder of this machine, or not named.",
+            "the base of this adapter is a local folder, or not named.",
             folder,
-            remedy="Save it with save_lora, or with its base by its name on the Hub.",
+            hint="Save it with save_lora, or with a base on the Hub.",
         )
-    found.write(ADAPTER, told)
+    contents.write(ADAPTER, config)
 
 
-def without_places(value: Any, inside: bool = False) -> Any:
-    """JSON in which settings name files, but not where they stand on this machine.
+def strip_paths(value: Any, inside: bool = False) -> Any:
+    """JSON whose settings name files without their local folders.
 
     Example:
-        >>> without_places({"settings": {"data": "/home/ann/a.txt,b.txt", "seed": 0}})
+        >>> strip_paths({"settings": {"data": "/home/ann/a.txt,b.txt", "seed": 0}})
         {'settings': {'data': 'a.txt,b.txt', 'seed': 0}}
     """
     if isinstance(value, dict):
-        return {
-            key: without_places(each, inside or key == "settings") for key, each in value.items()
-        }
+        return {key: strip_paths(part, inside or key == "settings") for key, part in value.items()}
     if isinstance(value, list):
-        return [without_places(each, inside) for each in value]
+        return [strip_paths(part, inside) for part in value]
     if inside and isinstance(value, str):
-        return ",".join(_name(part) for part in value.split(","))
+        return ",".join(_base_name(part) for part in value.split(","))
     return value
 
 
-def _name(text: str) -> str:
-    is_place = text.startswith(("/", "~/")) or bool(ntpath.splitdrive(text)[0])
-    return ntpath.basename(text.rstrip("/\\")) if is_place and "\n" not in text else text
+def _base_name(text: str) -> str:
+    is_path = text.startswith(("/", "~/")) or bool(ntpath.splitdrive(text)[0])
+    return ntpath.basename(text.rstrip("/\\")) if is_path and "\n" not in text else text
 
 
-def data_files(found: Contents) -> Iterator[str]:
-    """The tables of a data set."""
-    return (path for path in found.files if path.endswith(DATA))
+def data_files(contents: Contents) -> Iterator[str]:
+    """Paths of the tables of a data set."""
+    return (path for path in contents.files if path.endswith(DATA))
 
 
-def refuse_secrets(found: Contents, token: str | None) -> None:
-    """Refuse to publish the token that opens the Hub."""
+def refuse_secrets(contents: Contents, token: str | None) -> None:
+    """Refuse to publish the access token of the Hub."""
     if not token or len(token) < 4:
         return
-    for path, content in found.files.items():
-        if path.endswith(TEXTS) and _holds(content, token.encode()):
-            raise BadInput("your token stands in this file.", path, remedy="Take it out.")
+    for path, content in contents.files.items():
+        if path.endswith(TEXTS) and _contains(content, token.encode()):
+            raise BadInput("this file contains your token.", path, hint="Remove it.")
 
 
-def _holds(content: Content, word: bytes) -> bool:
-    """Whether a word stands in a file, which may be larger than memory."""
+def _contains(content: Content, word: bytes) -> bool:
+    """Whether a file, which may be larger than memory, contains a word."""
     if isinstance(content, bytes):
         return word in content
     before = b""

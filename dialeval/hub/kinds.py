@@ -1,4 +1,4 @@
-"""What a folder or file holds that could stand on the Hub, told by its files alone."""
+"""What kind of item a folder or file holds, recognised by its files alone."""
 
 import json
 from collections.abc import Callable, Collection
@@ -11,7 +11,7 @@ from dialeval.downloads import BadInput
 SCORER, GENERATOR = "scorer.json", "generator.json"
 RESULTS, SCORES = "results.json", "scores.parquet"
 CONFIG, ADAPTER, MANIFEST = "config.json", "adapter_config.json", "manifest.json"
-BASE = "base"  # folder beside an adapter
+BASE = "base"  # folder next to an adapter
 DATA = (".jsonl", ".csv", ".tsv", ".parquet")
 WRITES = ("LMHeadModel", "ForCausalLM", "ForConditionalGeneration", "Seq2SeqGenerator")
 KINDS = {
@@ -20,22 +20,26 @@ KINDS = {
     "dataset": "dataset",
     "evaluation": "dataset",
 }
-"""What can be pushed, and to which type of repository it goes."""
+"""Kinds that can be pushed, and their type of repository."""
 
 
 @dataclass(frozen=True)
 class Item:
-    """Something that can be pushed.
+    """An item that can be pushed.
 
     Args:
+        path (`Path`):
+            Its folder or file.
         kind (`str`):
             One of `KINDS`.
         identity (`str`):
-            Kind and architecture; a repository holds one of them.
+            Kind and architecture; a repository holds only one.
         settings (`dict`):
-            What `scorer.json`, `generator.json` or `manifest.json` says.
+            Content of `scorer.json`, `generator.json` or `manifest.json`.
         results (`dict`):
-            What `results.json` says.
+            Content of `results.json`.
+        config (`dict`):
+            Content of `config.json`.
     """
 
     path: Path
@@ -57,16 +61,16 @@ class Item:
 
 
 def recognise(path: Path | str) -> Item:
-    """What stands at a path, or an error that says what could be there."""
+    """The item at a path, or an error that says what was expected."""
     path = Path(path)
     if not path.exists():
-        raise BadInput("no such file or folder.", path, remedy="Check the name.")
+        raise BadInput("no such file or folder.", path, hint="Check the name.")
     if path.is_file():
         if path.suffix not in DATA:
-            remedy = f"Give a folder, or passages that end with one of {', '.join(DATA)}."
-            raise BadInput("this is nothing that can be pushed.", path, remedy=remedy)
+            hint = f"Give a folder, or passages that end with one of {', '.join(DATA)}."
+            raise BadInput("this file cannot be pushed.", path, hint=hint)
         return Item(path, "dataset", "dataset")
-    names = {each.name for each in path.iterdir()}
+    names = {entry.name for entry in path.iterdir()}
 
     def read(name: str) -> dict[str, Any]:
         return read_json(path / name)
@@ -75,26 +79,26 @@ def recognise(path: Path | str) -> Item:
     kind = identity.split(" ")[0]
     if kind not in KINDS:
         raise BadInput(
-            f"nothing here can be pushed; it holds {', '.join(sorted(names)) or 'nothing'}.",
+            f"nothing to push in this folder: {', '.join(sorted(names)) or 'it is empty'}.",
             path,
-            remedy="Give a folder of `dialeval train`, `train-generator`, `evaluate`, of passages, "
+            hint="Give a folder of `dialeval train`, `train-generator`, `evaluate`, of passages, "
             "or one that save_scorer or save_generator wrote.",
         )
-    told = {"discriminator": SCORER, "generator": GENERATOR, "dataset": MANIFEST}.get(kind)
-    settings = read(told) if told in names else {}
+    file = {"discriminator": SCORER, "generator": GENERATOR, "dataset": MANIFEST}.get(kind)
+    settings = read(file) if file in names else {}
     results = read(RESULTS) if RESULTS in names else {}
     config = next((read(name) for name in _configs(names) if (path / name).is_file()), {})
     return Item(path, kind, identity, settings, results, config)
 
 
 def identify(names: Collection[str], read: Callable[[str], dict[str, Any]]) -> str:
-    """Kind and architecture from the names of files at the top, and what the small ones say.
+    """Kind and architecture from the names of top-level files and the content of small ones.
 
     Example:
-        >>> told = {"scorer.json": {"kind": "svm"}}
-        >>> identify(["scorer.json", "model.skops", "README.md"], told.get)
+        >>> contents = {"scorer.json": {"kind": "svm"}}
+        >>> identify(["scorer.json", "model.skops", "README.md"], contents.get)
         'discriminator svm'
-        >>> identify(["README.md", ".gitattributes"], told.get)
+        >>> identify(["README.md", ".gitattributes"], contents.get)
         ''
     """
     if SCORER in names:
@@ -111,33 +115,33 @@ def identify(names: Collection[str], read: Callable[[str], dict[str, Any]]) -> s
 
 
 def _architecture(names: Collection[str], read: Callable[[str], dict[str, Any]]) -> list[str]:
-    """Whether it is an adapter, and which model, as far as the files say."""
+    """Whether it is an adapter, and which model, as far as the files tell."""
     adapter = ["lora"] if ADAPTER in names else []
     for name in _configs(names):
-        found = read(name)
-        if found.get("model_type"):
-            inner = (found.get("backbone") or {}).get("model_type")
-            return [*adapter, found["model_type"], *([inner] if inner else [])]
+        config = read(name)
+        if config.get("model_type"):
+            backbone = (config.get("backbone") or {}).get("model_type")
+            return [*adapter, config["model_type"], *([backbone] if backbone else [])]
     return adapter
 
 
 def _configs(names: Collection[str]) -> list[str]:
-    """Where a configuration can stand: at the top, or with an adapter's base."""
+    """Paths of configurations: at the top level, or with an adapter's base."""
     return [CONFIG] * (CONFIG in names) + [f"{BASE}/{CONFIG}"] * (BASE in names)
 
 
 def _writes(names: Collection[str], read: Callable[[str], dict[str, Any]]) -> bool:
-    """Whether a model of any origin writes text."""
-    made = (read(CONFIG).get("architectures") or []) if CONFIG in names else []
-    return any(name.endswith(WRITES) for name in made)
+    """Whether it is a language model, of any origin."""
+    architectures = (read(CONFIG).get("architectures") or []) if CONFIG in names else []
+    return any(name.endswith(WRITES) for name in architectures)
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object in a file; nothing where there is no file."""
+    """Read a JSON object from a file; empty if there is no file."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
     except (ValueError, OSError) as error:
-        raise BadInput(f"expected JSON, but {error}.", path, remedy="Write it again.") from None
-    return found if isinstance(found, dict) else {}
+        raise BadInput(f"expected JSON, but {error}.", path, hint="Create it again.") from None
+    return content if isinstance(content, dict) else {}

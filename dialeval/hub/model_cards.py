@@ -1,4 +1,4 @@
-"""What a card says of a judge, a generator, passages or an evaluation: only what was measured."""
+"""Cards of discriminators, generators, passages and evaluations, with what was measured."""
 
 import json
 import re
@@ -8,56 +8,70 @@ from typing import Any
 
 from dialeval.hub.cards import render_card
 from dialeval.hub.code import classes_of
-from dialeval.hub.contents import Contents, data_files, parameters, without_places
-from dialeval.hub.eval_results import own_rows, rows_of, settings_of
+from dialeval.hub.contents import Contents, data_files, parameters, strip_paths
+from dialeval.hub.eval_results import model_rows, result_rows, training_settings
 from dialeval.hub.kinds import SCORES, Item
 
 BASELINES = {
-    "response only": "the same judge without the context",
-    "shuffled context": "the same judge with another dialogue's context",
-    "length only": "a judge that knows nothing but the length",
+    "response only": "the same model without the context",
+    "shuffled context": "the same model with another dialogue's context",
+    "length only": "a model that sees only the length",
 }
 PAPERS = {
     "hierarchical": "li2017", "concat": "li2017", "svm": "li2017", "attention": "bruni2017",
     "rnn": "kannan2016", "transformer": "gao2021", "joint": "gao2021",
 }  # fmt: skip
-SORTS = {
+DESCRIPTIONS = {
     "neural": "a network",
     "svm": "a linear support vector machine over words",
-    "embedding": "a regression over sentence vectors of all-MiniLM-L6-v2, from its own package",
-    "joint": "two judges joined to one",
-    "zero-shot": "a measure of a language model that was never trained for it",
-    "length": "a judge of length alone",
+    "embedding": "a regression over sentence embeddings of all-MiniLM-L6-v2",
+    "joint": "a combination of two discriminators",
+    "zero-shot": "a score of a language model that was not trained for this task",
+    "length": "a baseline that uses only the length",
 }
 AGAINST_ONE = ("accuracy", "pairwise_accuracy", "adversuc")
-"""Measures of a judge before one attacker."""
+"""Metrics of a discriminator on the replies of one system."""
 AGAINST = {
     "human_random": "human replies to other contexts (random replies)",
     "human_next": "human replies from further on in the same dialogue",
-    "human_human": "other human replies, which cannot be told apart",
-    "machine_machine": "other replies of the same system, which cannot be told apart",
+    "human_human": "other human replies, which are indistinguishable",
+    "machine_machine": "other replies of the same system, which are indistinguishable",
 }
 
 
 def card_of(
-    item: Item, name: str, found: Contents | None = None, license: str | None = None
+    item: Item, name: str, contents: Contents | None = None, license: str | None = None
 ) -> str:
-    """The card of an item as it would stand at `name`."""
+    """The card of an item.
+
+    Args:
+        item (`Item`):
+            What the card describes.
+        name (`str`):
+            Its repository, `owner/name`.
+        contents (`Contents`, *optional*):
+            The files of the push.
+        license (`str`, *optional*):
+            Licence by its name on the Hub.
+
+    Returns:
+        `str`: Markdown with metadata.
+    """
     values = {
         "name": name,
         "license": license,
-        "metadata": _metadata(item, name, found, license),
-        **_FACTS[item.kind](item, found),
+        "metadata": _metadata(item, name, contents, license),
+        **_CARD_VALUES[item.kind](item, contents),
     }
     return render_card(item.kind if item.kind != "dataset" else "passages", **values)
 
 
-def _metadata(item: Item, name: str, found: Contents | None, license: str | None) -> str:
+def _metadata(item: Item, name: str, contents: Contents | None, license: str | None) -> str:
     from huggingface_hub import DatasetCardData, ModelCardData
 
     if item.repo_type == "dataset":
         tags = ["dialeval", "dialogue", *(["evaluation"] if item.kind == "evaluation" else [])]
-        configs = _configs(item, found) if found else None
+        configs = _configs(item, contents) if contents else None
         data = DatasetCardData(
             license=license, tags=tags, task_categories=["text-generation"], configs=configs
         )
@@ -78,16 +92,16 @@ def _adapter_tags(item: Item) -> list[str]:
     return ["lora", "peft"] if item.is_adapter else []
 
 
-def _configs(item: Item, found: Contents) -> list[dict[str, Any]]:
-    """One split for each table, so that other JSON files are not taken for data."""
-    paths = [SCORES] if item.kind == "evaluation" else data_files(found)
+def _configs(item: Item, contents: Contents) -> list[dict[str, Any]]:
+    """One split per table, so that other JSON files are not read as data."""
+    paths = [SCORES] if item.kind == "evaluation" else list(data_files(contents))
     splits = {path: re.sub(r"\W+", "_", Path(path).stem) for path in paths}
     rows = [{"split": split, "path": path} for path, split in splits.items()]
     return [{"config_name": "default", "data_files": rows}]
 
 
 def _index(item: Item, task: str) -> list[Any]:
-    """The measured numbers as the metadata has them."""
+    """The measured numbers for the metadata."""
     from huggingface_hub import EvalResult
 
     data = _data(item) or "unnamed"
@@ -100,43 +114,42 @@ def _index(item: Item, task: str) -> list[Any]:
             metric_name=" ".join(filter(None, (row["metric"], row["system"]))),
             metric_value=row["value"],
         )
-        for row in own_rows(item)
+        for row in model_rows(item)
         if row["value"] is not None
     ]
 
 
 def _data(item: Item) -> str:
-    """Names of the corpora, without where they stood."""
-    found = without_places({"settings": settings_of(item)})["settings"].get("data") or ""
-    return ", ".join(found) if isinstance(found, list) else str(found).replace(",", ", ")
+    """Names of the corpora, without their folders."""
+    data = strip_paths({"settings": training_settings(item)})["settings"].get("data") or ""
+    return ", ".join(data) if isinstance(data, list) else str(data).replace(",", ", ")
 
 
-def _discriminator(item: Item, found: Contents | None) -> dict[str, Any]:
-    rows, told = rows_of(item), settings_of(item)
-    name = item.settings.get("name", "")
-    own = [row for row in rows if row["evaluator"] in ("", name)]
+def _discriminator(item: Item, contents: Contents | None) -> dict[str, Any]:
+    rows, settings = result_rows(item), training_settings(item)
+    measured = model_rows(item)
     training = item.settings.get("training") or {}
     return {
-        "judge": name,
-        "sort": SORTS.get(item.settings.get("kind", ""), "a judge"),
+        "description": DESCRIPTIONS.get(item.settings.get("kind", ""), "a discriminator"),
         "architecture": _architecture(item),
         "is_adapter": item.is_adapter,
         "needs_code": bool(classes_of(item.config.get("model_type", ""))),
         "data": _data(item),
-        "against": _against(told),
-        "scenario": told.get("scenario"),
-        "accuracy": [row for row in own if row["metric"] == "accuracy" and not row["system"]],
-        "attackers": [row for row in own if row["metric"] in AGAINST_ONE and row["system"]],
+        "against": _against(settings),
+        "accuracy": [row for row in measured if row["metric"] == "accuracy" and not row["system"]],
+        "systems": [row for row in measured if row["metric"] in AGAINST_ONE and row["system"]],
         "baselines": [
-            {**row, "what": BASELINES[row["evaluator"]]}
+            {**row, "description": BASELINES[row["evaluator"]]}
             for row in rows
             if row["metric"] == "accuracy" and row["evaluator"] in BASELINES and not row["corpus"]
         ],
-        "ere": [{**row, "scenarios": _scenarios(row)} for row in own if row["metric"] == "ere"],
+        "ere": [
+            {**row, "scenarios": _scenarios(row)} for row in measured if row["metric"] == "ere"
+        ],
         "calibration": training.get("calibration") or item.results.get("calibration"),
         "decision": item.settings.get("decision") or {},
-        "blind_spots": [row for row in own if row["metric"] not in (*AGAINST_ONE, "ere")],
-        "made_by": list(dict.fromkeys(row["signature"] for row in own if row["signature"])),
+        "other_metrics": [row for row in measured if row["metric"] not in (*AGAINST_ONE, "ere")],
+        "signatures": list(dict.fromkeys(row["signature"] for row in measured if row["signature"])),
         "signature": item.results.get("signature") or training.get("signature"),
         "training": item.results.get("training") or training.get("signature"),
         "papers": _papers(item),
@@ -144,16 +157,16 @@ def _discriminator(item: Item, found: Contents | None) -> dict[str, Any]:
     }
 
 
-def _generator(item: Item, found: Contents | None) -> dict[str, Any]:
-    told = settings_of(item)
+def _generator(item: Item, contents: Contents | None) -> dict[str, Any]:
+    settings = training_settings(item)
     training = item.settings.get("training") or {}
     return {
         "architecture": _architecture(item),
         "is_adapter": item.is_adapter,
         "needs_code": bool(classes_of(item.config.get("model_type", ""))),
-        "two_parts": bool(item.config.get("is_encoder_decoder")),
+        "is_encoder_decoder": bool(item.config.get("is_encoder_decoder")),
         "data": _data(item),
-        "direction": told.get("direction"),
+        "direction": settings.get("direction"),
         "test": item.results.get("test") or {},
         "samples": (item.results.get("samples") or [])[:3],
         "signature": item.results.get("signature") or training.get("signature"),
@@ -161,30 +174,30 @@ def _generator(item: Item, found: Contents | None) -> dict[str, Any]:
     }
 
 
-def _evaluation(item: Item, found: Contents | None) -> dict[str, Any]:
-    rows = rows_of(item)
+def _evaluation(item: Item, contents: Contents | None) -> dict[str, Any]:
+    rows = result_rows(item)
     names = ("adversuc", "human_vs_random", "machine_vs_random", "ere")
     return {
         "verdicts": item.results.get("verdicts") or [],
         "tables": {name: [row for row in rows if row["metric"] == name] for name in names},
-        "remarks": item.results.get("remarks") or [],
+        "warnings": item.results.get("warnings") or [],
         "systems": (item.results.get("settings") or {}).get("systems") or [],
         "signature": item.results.get("signature"),
-        "has_report": bool(found and "report.html" in found.files),
+        "has_report": bool(contents and "report.html" in contents.files),
     }
 
 
-def _passages(item: Item, found: Contents | None) -> dict[str, Any]:
-    paths = list(data_files(found)) if found else [item.path.name]
+def _passages(item: Item, contents: Contents | None) -> dict[str, Any]:
+    paths = list(data_files(contents)) if contents else [item.path.name]
     folder = item.path if item.path.is_dir() else item.path.parent
     return {
         "counts": {path: count_rows(folder / path) for path in paths},
-        "perturbations": [each for path in paths for each in _strategies(folder / path)],
+        "perturbations": [strategy for path in paths for strategy in _perturbations(folder / path)],
         "signature": item.settings.get("signature"),
     }
 
 
-_FACTS = {
+_CARD_VALUES = {
     "discriminator": _discriminator,
     "generator": _generator,
     "evaluation": _evaluation,
@@ -192,21 +205,21 @@ _FACTS = {
 }
 
 
-def _strategies(path: Path) -> list[str]:
-    """What was done to the contexts of a file, as its passages say."""
+def _perturbations(path: Path) -> list[str]:
+    """The perturbations of the passages of a file."""
     if path.suffix != ".jsonl":
         return []
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     with path.open(encoding="utf-8") as file:
         for line in file:
-            told = json.loads(line).get("perturbation") if "perturbation" in line else None
-            if isinstance(told, Mapping) and "strategy" in told:
-                found[f"{told['strategy']}, seed {told.get('seed')}"] = None
-    return list(found)
+            details = json.loads(line).get("perturbation") if "perturbation" in line else None
+            if isinstance(details, Mapping) and "strategy" in details:
+                names[f"{details['strategy']}, seed {details.get('seed')}"] = None
+    return list(names)
 
 
 def count_rows(path: Path) -> int:
-    """Passages in a table."""
+    """Number of passages in a table."""
     if path.suffix == ".parquet":
         import pyarrow.parquet as parquet
 
@@ -224,16 +237,16 @@ def count_rows(path: Path) -> int:
 
 def _architecture(item: Item) -> str:
     kind = str(item.config.get("model_type", "")).removeprefix("dialeval-")
-    inner = (item.config.get("backbone") or {}).get("model_type")
-    return f"{kind} over {inner}" if inner else kind
+    backbone = (item.config.get("backbone") or {}).get("model_type")
+    return f"{kind} over {backbone}" if backbone else kind
 
 
-def _against(told: Mapping[str, Any]) -> str:
-    """Whose replies stood against the human ones."""
-    scenario = told.get("scenario")
+def _against(settings: Mapping[str, Any]) -> str:
+    """The negative examples of the training data."""
+    scenario = settings.get("scenario")
     if scenario == "human_machine":
-        whose = told.get("system") or Path(str(told.get("machine") or "")).stem
-        return f"the replies of {whose}" if whose else "a system's replies"
+        system = settings.get("system") or Path(str(settings.get("machine") or "")).stem
+        return f"the replies of {system}" if system else "a system's replies"
     return AGAINST.get(str(scenario), "")
 
 
@@ -248,10 +261,10 @@ def _papers(item: Item) -> list[str]:
 
 
 def _cost(item: Item) -> dict[str, Any]:
-    """Size, hardware and time, as far as they are known."""
-    told = {**item.settings, **item.results}
+    """Size, hardware and time, as far as they were recorded."""
+    facts = {**item.settings, **item.results}
     return {
         "parameters": parameters(item),
-        "hardware": told.get("hardware"),
-        "hours": told.get("hours"),
+        "hardware": facts.get("hardware"),
+        "hours": facts.get("hours"),
     }

@@ -1,17 +1,17 @@
-"""Pulling: a model, a data set or an evaluation by its name, at a revision that is said."""
+"""Pull a model, a data set or an evaluation by its name."""
 
 import shutil
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from dialeval.downloads import (
     BadInput,
-    again,
-    in_plain_words,
-    is_passing,
+    hub_error,
+    is_transient,
     revision_of,
     snapshot,
+    with_retries,
 )
 from dialeval.hub.kinds import recognise
 
@@ -19,8 +19,8 @@ TYPES = ("model", "dataset")
 
 
 @dataclass(frozen=True)
-class Pulled:
-    """What was pulled, of which revision, and where it stands."""
+class PullResult:
+    """What was pulled, its revision and its folder."""
 
     name: str
     repo_type: str
@@ -35,73 +35,90 @@ def pull(
     output_dir: Path | str | None = None,
     repo_type: str | None = None,
     local_files_only: bool = False,
-) -> Pulled:
-    """A repository as a folder: in the cache, or copied to `output_dir` for machines without a Hub.
+) -> PullResult:
+    """Download a repository to the cache, or to `output_dir` for machines without a network.
 
-    Only files of the kinds that dialeval publishes are fetched: no pickles, and no code.
+    Only file types that dialeval publishes are downloaded: no pickles and no code.
 
     Args:
+        name (`str`):
+            The repository, `owner/name`.
+        revision (`str`, *optional*):
+            Branch, tag or commit.
+        output_dir (`Path`, *optional*):
+            Empty folder to copy the files to.
         repo_type (`str`, *optional*):
-            `model` or `dataset`; by default whichever there is, a model first.
+            `model` or `dataset`; by default whichever exists, a model first.
+        local_files_only (`bool`, *optional*, defaults to `False`):
+            Use the cache, without a request to the Hub.
+
+    Returns:
+        `PullResult`: What was pulled, its revision and its folder.
     """
     kind_of_repo = repo_type or find_type(name, revision, local_files_only)
     if kind_of_repo not in TYPES:
-        remedy = f"Choose one of {', '.join(TYPES)}."
-        raise BadInput(f"unknown type of repository {kind_of_repo!r}.", remedy=remedy)
-    place = _empty(output_dir) if output_dir else None
+        hint = f"Choose one of {', '.join(TYPES)}."
+        raise BadInput(f"unknown repository type {kind_of_repo!r}.", hint=hint)
+    target = _check_empty(output_dir) if output_dir else None
     folder = snapshot(name, kind_of_repo, revision, local_files_only)
-    told = revision_of(folder)
-    if place:
-        shutil.copytree(folder, place, dirs_exist_ok=True)  # follows the cache's links
-        folder = place
-    return Pulled(name, kind_of_repo, _kind(folder), told, folder)
+    commit = revision_of(folder)
+    if target:
+        shutil.copytree(folder, target, dirs_exist_ok=True)  # follows the cache's links
+        folder = target
+    return PullResult(name, kind_of_repo, _kind(folder), commit, folder)
 
 
 def find_type(name: str, revision: str | None = None, local_files_only: bool = False) -> str:
-    """Whether a name is a model or a data set on the Hub; a model, where both are there."""
-    from huggingface_hub import constants
+    """Whether a name is a model or a data set on the Hub.
+
+    Args:
+        name (`str`):
+            The repository, `owner/name`.
+        revision (`str`, *optional*):
+            Named in an error.
+        local_files_only (`bool`, *optional*, defaults to `False`):
+            Look only in the cache.
+
+    Returns:
+        `str`: `model` or `dataset`; `model` if both exist.
+    """
+    from huggingface_hub import HfApi, constants
     from huggingface_hub.errors import RepositoryNotFoundError
 
     if local_files_only or constants.HF_HUB_OFFLINE:
         return next(iter(_cached_types(name)), TYPES[0])
-    first: Exception | None = None
-    for each in TYPES:
+    failures: list[Exception] = []
+    for repo_type in TYPES:
         try:
-            again(lambda each=each: _info(name, each))
+            with_retries(partial(HfApi().repo_info, name, repo_type=repo_type))
         except RepositoryNotFoundError as error:
-            first = first or error
+            failures.append(error)
         except Exception as error:
-            if is_passing(error) and _cached_types(name):
+            if is_transient(error) and _cached_types(name):
                 return _cached_types(name)[0]
-            raise in_plain_words(error, name, revision) from None
+            raise hub_error(error, name, revision) from None
         else:
-            return each
-    raise in_plain_words(first, name, revision) from None
-
-
-def _info(name: str, repo_type: str) -> Any:
-    from huggingface_hub import HfApi
-
-    return HfApi().repo_info(name, repo_type=repo_type)
+            return repo_type
+    raise hub_error(failures[0], name, revision) from None
 
 
 def _cached_types(name: str) -> list[str]:
-    """As what a name stands in the cache."""
+    """The types of repository with this name in the cache."""
     from huggingface_hub import constants
 
     cache, folder = Path(constants.HF_HUB_CACHE), name.replace("/", "--")
-    return [each for each in TYPES if (cache / f"{each}s--{folder}").is_dir()]
+    return [kind for kind in TYPES if (cache / f"{kind}s--{folder}").is_dir()]
 
 
-def _empty(output_dir: Path | str) -> Path:
-    place = Path(output_dir)
-    if place.exists() and (not place.is_dir() or any(place.iterdir())):
-        raise BadInput("it is there already.", place, remedy="Choose another --output-dir.")
-    return place
+def _check_empty(output_dir: Path | str) -> Path:
+    folder = Path(output_dir)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise BadInput("it already exists.", folder, hint="Choose another --output-dir.")
+    return folder
 
 
 def _kind(folder: Path) -> str:
-    """What was pulled, where it is something of ours."""
+    """The kind of what was pulled, if dialeval knows it."""
     try:
         return recognise(folder).kind
     except BadInput:

@@ -1,4 +1,4 @@
-"""Pushing: judges, generators, passages and evaluations, each complete and with its card."""
+"""Push discriminators, generators, passages and evaluations with their cards."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -6,22 +6,32 @@ from pathlib import Path
 from typing import Any
 
 from dialeval.downloads import BadInput
-from dialeval.hub.contents import Contents, contents_of, refuse_secrets, without_places
-from dialeval.hub.eval_results import eval_results, with_results
+from dialeval.hub.contents import Contents, contents_of, refuse_secrets, strip_paths
+from dialeval.hub.eval_results import add_results, eval_results
 from dialeval.hub.kinds import RESULTS, Item, recognise
 from dialeval.hub.model_cards import card_of
-from dialeval.hub.repositories import identity_of, refuse_public, replace, state
+from dialeval.hub.repositories import identity_of, refuse_public, replace, repository_info
 
 CARD = "README.md"
 
 
 @dataclass(frozen=True)
-class Pushed:
-    """What was pushed, and where it stands now.
+class PushResult:
+    """What was pushed, and its address.
 
     Args:
+        kind (`str`):
+            One of `dialeval.hub.kinds.KINDS`.
+        name (`str`):
+            The repository, `owner/name`.
+        url (`str`):
+            Its page.
+        revision (`str`):
+            The new commit.
+        files (`list[str]`):
+            All files of the push.
         left_out (`dict[str, str]`):
-            Files that were not pushed, each with the reason.
+            Files that were not pushed, with the reason.
     """
 
     kind: str
@@ -38,27 +48,34 @@ def prepare(
     license: str | None = None,
     dataset: str | None = None,
     results: Sequence[Path | str] = (),
-    called: str | None = None,
+    evaluator: str | None = None,
 ) -> tuple[Item, Contents]:
-    """What would be pushed, card and all, without asking the Hub.
+    """The item and all files of a push, including the card, without a request to the Hub.
 
     Args:
+        path (`Path`):
+            A folder, or a file of passages.
+        name (`str`):
+            The repository, `owner/name`.
         license (`str`, *optional*):
-            Licence by its name on the Hub, such as `apache-2.0`; none is claimed by default.
+            Licence by its name on the Hub, such as `apache-2.0`.
         dataset (`str`, *optional*):
-            Name on the Hub of the data it was tested on, where the run itself does not say.
+            Name on the Hub of the test data, if the run did not record it.
         results (`Sequence[Path]`, *optional*):
-            Other files `results.json` in which this very judge was measured.
-        called (`str`, *optional*):
-            Its name there, by default its own.
+            Files `results.json` of other runs that evaluated with this discriminator.
+        evaluator (`str`, *optional*):
+            Its name in these runs; by default the name it was saved with.
+
+    Returns:
+        `tuple[Item, Contents]`: What was recognised, and its files.
     """
-    item = with_results(recognise(path), results, called)
-    found = contents_of(item, name)
+    item = add_results(recognise(path), results, evaluator)
+    contents = contents_of(item, name)
     if results:
-        found.write(RESULTS, without_places(item.results))
-    found.files.setdefault(CARD, card_of(item, name, found, license).encode())
-    found.files.update(eval_results(item, dataset))
-    return item, found
+        contents.write(RESULTS, strip_paths(item.results))
+    contents.files.setdefault(CARD, card_of(item, name, contents, license).encode())
+    contents.files.update(eval_results(item, dataset))
+    return item, contents
 
 
 def push(
@@ -67,43 +84,54 @@ def push(
     private: bool = False,
     revision: str | None = None,
     force: bool = False,
-    ask: Callable[[str], bool] = lambda question: False,
-    **about: Any,
-) -> Pushed:
+    confirm: Callable[[str], bool] = lambda question: False,
+    **options: Any,
+) -> PushResult:
     """Push a folder or file to `owner/name`.
 
     Args:
+        path (`Path`):
+            A folder, or a file of passages.
+        name (`str`):
+            The repository, `owner/name`.
+        private (`bool`, *optional*, defaults to `False`):
+            Whether a new repository is private; refuses a public one.
         revision (`str`, *optional*):
-            Branch to push to, made where it is not there.
+            Branch to push to, created if it does not exist.
         force (`bool`, *optional*, defaults to `False`):
-            Replace what stands there even if it is something else.
-        ask (`Callable`, *optional*):
-            Asked before something else is replaced; nobody agrees by default.
-        about:
-            What [`prepare`] takes: `license`, `dataset`, `results`, `called`.
+            Replace the repository even if it holds something else.
+        confirm (`Callable`, *optional*):
+            Called with a question before something else is replaced; says no by default.
+        options:
+            Of [`prepare`]: `license`, `dataset`, `results`, `evaluator`.
+
+    Returns:
+        `PushResult`: What was pushed, and its address.
     """
     from huggingface_hub import get_token
 
     _check_name(name)
-    item, found = prepare(path, name, **about)
-    refuse_secrets(found, get_token())
-    info = state(name, item.repo_type, revision)
+    item, contents = prepare(path, name, **options)
+    refuse_secrets(contents, get_token())
+    info = repository_info(name, item.repo_type, revision)
     if private:
         refuse_public(name, info)
-    there = identity_of(name, item.repo_type, info) if info else ""
-    if there and there != item.identity and not force:
-        _ask_first(name, there, item.identity, ask)
-    done = replace(name, item.repo_type, found, info, private, revision)
-    page = str(done.commit_url).partition("/commit/")[0]
-    return Pushed(item.kind, name, page, done.oid, sorted(found.files), found.left_out)
+    current = identity_of(name, item.repo_type, info) if info else ""
+    if current and current != item.identity and not force:
+        _confirm_replacement(name, current, item.identity, confirm)
+    commit = replace(name, item.repo_type, contents, info, private, revision)
+    page = str(commit.commit_url).partition("/commit/")[0]
+    files = sorted(contents.files)
+    return PushResult(item.kind, name, page, commit.oid, files, contents.left_out)
 
 
-def _ask_first(name: str, there: str, ours: str, ask: Callable[[str], bool]) -> None:
-    what = f"{name} holds something else ({there}) than what is pushed ({ours})."
-    if not ask(f"{what} Replace it?"):
-        remedy = "Choose another name, or replace it with --force."
-        raise BadInput(f"it holds something else ({there}) than what is pushed ({ours}).", name,
-                       remedy=remedy)  # fmt: skip
+def _confirm_replacement(
+    name: str, current: str, pushed: str, confirm: Callable[[str], bool]
+) -> None:
+    difference = f"holds something else ({current}) than what is pushed ({pushed})."
+    if not confirm(f"{name} {difference} Replace it?"):
+        hint = "Choose another name, or replace it with --force."
+        raise BadInput(f"it {difference}", name, hint=hint)
 
 
 def _check_name(name: str) -> None:
@@ -117,4 +145,4 @@ def _check_name(name: str) -> None:
     else:
         name_is_fine = name.count("/") == 1
     if not name_is_fine:
-        raise BadInput("this is no name on the Hub.", name, remedy="Write owner/name.")
+        raise BadInput("not a valid Hub name.", name, hint="Write owner/name.")

@@ -6,38 +6,38 @@ from collections.abc import Iterator
 from typing import Any
 
 from dialeval._version import __version__
-from dialeval.downloads import BadInput, in_plain_words
+from dialeval.downloads import BadInput, hub_error
 from dialeval.metrics.registry import available, load, script
 
 
 def launch(name: str, **options: Any) -> Any:
-    """Serve a metric's page; this is all that its `app.py` does.
+    """Serve a metric's page; its `app.py` only calls this.
 
     Args:
         options:
-            What gradio's `launch` takes, such as `server_port`.
+            Options of gradio's `launch`, such as `server_port`.
     """
     return page(name).launch(**options)
 
 
 def page(name: str) -> Any:
-    """A gradio page with the metric's example filled in, to change and compute."""
+    """A gradio page with the metric's example as input."""
     gradio, metric = _gradio(), load(name)
     example = metric.example
 
     def compute(*boxes: str) -> dict[str, Any]:
-        return computed(metric, dict(zip(example, boxes, strict=True)))
+        return compute_boxes(metric, dict(zip(example, boxes, strict=True)))
 
     return gradio.Interface(
         fn=compute,
         inputs=[
-            gradio.Textbox(shown(value), label=key, lines=2 if isinstance(value, list) else 1)
+            gradio.Textbox(to_json(value), label=key, lines=2 if isinstance(value, list) else 1)
             for key, value in example.items()
         ],
         outputs=gradio.JSON(label=name, open=True),
         title=f"dialeval/{name}",
         description=metric.description,
-        article=f"Each box holds JSON. dialeval {__version__}",
+        article=f"All boxes take JSON. dialeval {__version__}",
         submit_btn="Compute",
         flagging_mode="never",
         deep_link=False,
@@ -45,15 +45,15 @@ def page(name: str) -> Any:
     )
 
 
-def computed(metric: Any, boxes: dict[str, str | None]) -> dict[str, Any]:
-    """The metric of what stands in the boxes, or what is wrong with it.
+def compute_boxes(metric: Any, boxes: dict[str, str | None]) -> dict[str, Any]:
+    """Compute the metric from the boxes, or return the error.
 
-    The words about an error hold what the user typed. They are handed on as data, because gradio's
-    own error messages are shown as HTML.
+    An error message contains what the user typed. It is returned as data, because gradio shows its
+    own error messages as HTML.
     """
-    fresh = type(metric)(keep_in_memory=True)  # a module that failed remembers what it was given
+    fresh = type(metric)(keep_in_memory=True)  # a module that failed keeps its inputs
     try:
-        inputs = {key: parsed(key, box) for key, box in boxes.items() if box and box.strip()}
+        inputs = {key: parse_box(key, box) for key, box in boxes.items() if box and box.strip()}
         if "predictions" not in inputs:
             raise ValueError("predictions: expected a JSON list, but the box is empty.")
         return fresh.compute(**inputs)
@@ -61,11 +61,11 @@ def computed(metric: Any, boxes: dict[str, str | None]) -> dict[str, Any]:
         return {"error": str(error)}
 
 
-def parsed(key: str, box: str) -> Any:
-    """The value of a box.
+def parse_box(key: str, box: str) -> Any:
+    """Parse the JSON of a box.
 
     Example:
-        >>> parsed("predictions", "[0.9, 0.2]")
+        >>> parse_box("predictions", "[0.9, 0.2]")
         [0.9, 0.2]
     """
     try:
@@ -76,22 +76,22 @@ def parsed(key: str, box: str) -> Any:
         ) from None
 
 
-def shown(value: Any) -> str:
-    """A value as it stands in a box."""
+def to_json(value: Any) -> str:
+    """The text of a box for a value."""
     return json.dumps(value, ensure_ascii=False)
 
 
 def push_all(names: list[str] | None = None, namespace: str = "dialeval") -> Iterator[str]:
-    """Upload metrics one by one, all of them by default; gives the name of each when it is done."""
-    for name in checked(names):
+    """Upload metrics, all of them by default; yields the name of each Space when it is done."""
+    for name in check_names(names):
         try:
             yield push(name, namespace)
         except Exception as error:
-            raise in_plain_words(error, f"{namespace}/{name}") from None
+            raise hub_error(error, f"{namespace}/{name}") from None
 
 
-def checked(names: list[str] | None = None) -> list[str]:
-    """Names of metrics, all by default; an unknown one is said before anything is done."""
+def check_names(names: list[str] | None = None) -> list[str]:
+    """Names of metrics, all by default; an unknown one is an error."""
     try:
         return [script(name).stem for name in names or available()]
     except ValueError as error:
@@ -99,7 +99,19 @@ def checked(names: list[str] | None = None) -> list[str]:
 
 
 def push(name: str, namespace: str = "dialeval", api: Any = None) -> str:
-    """Upload a metric's folder to its Space, and give the name to pass to `evaluate.load`."""
+    """Upload a metric's folder to its Space and tag it with this version.
+
+    Args:
+        name (`str`):
+            The metric.
+        namespace (`str`, *optional*, defaults to `"dialeval"`):
+            Owner of the Space.
+        api (`HfApi`, *optional*):
+            Client of the Hub.
+
+    Returns:
+        `str`: Name to pass to `evaluate.load`.
+    """
     from huggingface_hub import HfApi
 
     api = api or HfApi()
@@ -120,7 +132,7 @@ def push(name: str, namespace: str = "dialeval", api: Any = None) -> str:
 def _gradio() -> Any:
     os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # read when gradio is imported
     try:
-        import gradio  # only those who serve a page have it
+        import gradio  # an optional dependency
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
             f"A page needs gradio, but {error}. Install it: pip install 'dialeval[app]'"

@@ -1,11 +1,11 @@
-"""`dialeval push` before it asks the Hub anything."""
+"""`dialeval push` before any request to the Hub."""
 
 import sys
 
 import pytest
 
 from dialeval.commands import main
-from dialeval.commands.push import _ask
+from dialeval.commands.push import _confirm
 from dialeval.scorers import save_scorer
 from dialeval.scorers.baselines import CoinScorer
 
@@ -14,18 +14,18 @@ def run(monkeypatch, capsys, *arguments):
     monkeypatch.setattr(sys, "argv", ["dialeval", *map(str, arguments)])
     with pytest.raises(SystemExit) as stop:
         main()
-    told = capsys.readouterr()
-    return stop.value.code or 0, told.out, told.err
+    printed = capsys.readouterr()
+    return stop.value.code or 0, printed.out, printed.err
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (("nowhere", "me/x"), "nowhere: no such file or folder."),
-        (("notes.txt", "me/x"), "this is nothing that can be pushed."),
-        (("coin", "alone"), "alone: this is no name on the Hub. Write owner/name."),
-        (("coin", "a/b/c"), "a/b/c: this is no name on the Hub."),
-        (("coin", "me/x"), "me/x: it is not in the cache, and the Hub was not asked."),
+        (("notes.txt", "me/x"), "this file cannot be pushed."),
+        (("coin", "alone"), "alone: not a valid Hub name. Write owner/name."),
+        (("coin", "a/b/c"), "a/b/c: not a valid Hub name."),
+        (("coin", "me/x"), "me/x: it is not in the cache, and the Hub was not contacted."),
     ],
 )
 def test_what_cannot_be_pushed_ends_in_one_sentence(monkeypatch, capsys, tmp_path, words, message):
@@ -41,5 +41,5 @@ def test_there_is_no_flag_for_a_token(monkeypatch, capsys, tmp_path):
     assert code == 2 and "No such option" in err
 
 
-def test_nobody_agrees_without_a_terminal():
-    assert _ask("Replace it?") is False
+def test_nothing_is_confirmed_without_a_terminal():
+    assert _confirm("Replace it?") is False

@@ -16,11 +16,11 @@ def run(monkeypatch, capsys, *arguments):
 
 
 def test_serve_launches_the_page_of_the_metric(monkeypatch, capsys):
-    asked = []
-    monkeypatch.setattr(spaces, "launch", lambda name, **options: asked.append((name, options)))
+    calls = []
+    monkeypatch.setattr(spaces, "launch", lambda name, **options: calls.append((name, options)))
     code, err = run(monkeypatch, capsys, "serve", "adversuc", "--port", "7999")
     assert code == 0 and "Serving adversuc" in err
-    assert asked == [("adversuc", {"server_port": 7999})]
+    assert calls == [("adversuc", {"server_port": 7999})]
 
 
 @pytest.mark.parametrize("action", ["serve", "push"])

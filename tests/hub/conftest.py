@@ -1,4 +1,4 @@
-"""A Hub on loopback, processes that know no other, and one small thing of each kind to push."""
+"""A Hub on loopback, processes that use it, and one small item of each kind to push."""
 
 import json
 import os
@@ -33,7 +33,8 @@ from dialeval.scorers.joint import JointScorer
 from dialeval.scorers.linear import SvmScorer
 from dialeval.scorers.neural import NeuralScorer
 from dialeval.scorers.zeroshot import ZeroShotScorer
-from tests.hub.server import WRITER, running
+from tests.hub.protocol import WRITER
+from tests.hub.server import running
 
 ROOT = Path(__file__).resolve().parents[2]
 DRIVER = """
@@ -41,7 +42,7 @@ import io, json, os, sys
 from contextlib import redirect_stderr, redirect_stdout
 from dialeval.commands import main
 
-told = []
+printed = []
 for words in json.load(sys.stdin):
     out, err, code = io.StringIO(), io.StringIO(), 0
     while "=" in words[0]:  # NAME=VALUE before a command, as in a shell
@@ -53,33 +54,33 @@ for words in json.load(sys.stdin):
             main()
         except SystemExit as stop:
             code = stop.code or 0
-        except Exception as error:  # a traceback is a fault of its own
+        except Exception as error:  # a traceback is a failure too
             code, _ = 99, err.write(f"Traceback {error!r}")
-    told.append([code, out.getvalue(), err.getvalue()])
-print("\\n" + json.dumps(told))
+    printed.append([code, out.getvalue(), err.getvalue()])
+print("\\n" + json.dumps(printed))
 """
 
 
 @pytest.fixture(scope="session")
 def hub(tmp_path_factory):
-    with running(tmp_path_factory.mktemp("hub")) as found:
-        yield found
+    with running(tmp_path_factory.mktemp("hub")) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")
 def started(hub, tmp_path_factory):
-    """Start code in a process of its own, with an empty cache."""
+    """Start code in a separate process with an empty cache."""
 
     def start(code: str, token: str | None = WRITER, home: Path | None = None, **env):
         home = home or tmp_path_factory.mktemp("home")
-        known = {k: v for k, v in os.environ.items() if not k.startswith(("HF_", "DIALEVAL_"))}
-        known |= {"HF_ENDPOINT": hub.url, "HF_HUB_DISABLE_XET": "1", "HF_HOME": str(home)}
-        known |= {"HF_HUB_DISABLE_PROGRESS_BARS": "1", "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
-        known |= {"PYTHONPATH": str(ROOT), **({"HF_TOKEN": token} if token else {}), **env}
+        variables = {k: v for k, v in os.environ.items() if not k.startswith(("HF_", "DIALEVAL_"))}
+        variables |= {"HF_ENDPOINT": hub.url, "HF_HUB_DISABLE_XET": "1", "HF_HOME": str(home)}
+        variables |= {"HF_HUB_DISABLE_PROGRESS_BARS": "1", "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
+        variables |= {"PYTHONPATH": str(ROOT), **({"HF_TOKEN": token} if token else {}), **env}
         pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         cwd = tmp_path_factory.mktemp("cwd")
         return subprocess.Popen(
-            [sys.executable, "-c", code], env=known, cwd=cwd, text=True, **pipes
+            [sys.executable, "-c", code], env=variables, cwd=cwd, text=True, **pipes
         )
 
     return start
@@ -87,7 +88,7 @@ def started(hub, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def fresh(started):
-    """Run code in such a process; gives the JSON of its last line."""
+    """Run code in such a process; returns the JSON of its last line."""
 
     def run(code: str, given=None, **options):
         process = started(code, **options)
@@ -100,7 +101,7 @@ def fresh(started):
 
 @pytest.fixture(scope="session")
 def commands(fresh):
-    """Run commands one after another in one process; gives exit code, output and errors of each."""
+    """Run commands in one process; returns exit code, output and errors of each."""
 
     def run(*lines, **options):
         return fresh(DRIVER, [[str(word) for word in line] for line in lines], **options)
@@ -128,11 +129,11 @@ def passages():
 
 def _tokenizer():
     return word_tokenizer(
-        [text for each in lines() for text in (each.response, *(t.text for t in each.context))]
+        [text for row in lines() for text in (row.response, *(turn.text for turn in row.context))]
     )
 
 
-def _shaken(model, std: float = 0.3):
+def _randomised(model, std: float = 0.3):
     """The model with random weights, so that its scores are far from equal."""
     torch.manual_seed(7)
     for parameter in model.parameters():
@@ -152,11 +153,11 @@ def _network(name: str, lora: bool = False) -> NeuralScorer:
     tokenizer = _tokenizer()
     if name == "hierarchical":
         config = HierarchicalConfig(vocab_size=len(tokenizer), hidden_size=8)
-        model = _shaken(HierarchicalDiscriminator(config), 1.0)
+        model = _randomised(HierarchicalDiscriminator(config), 1.0)
     else:
         config = TransformerDiscriminatorConfig(_gpt2(len(tokenizer)))
-        model = _shaken(TransformerDiscriminator(config))
-        model = _shaken(add_lora(model, r=2)) if lora else model
+        model = _randomised(TransformerDiscriminator(config))
+        model = _randomised(add_lora(model, r=2)) if lora else model
     form = input_format("words" if name == "hierarchical" else "att")
     decision = Decision(0.4, "validation", 0.1, 40)
     return NeuralScorer(model, tokenizer, form, name, decision, 1.5, device="cpu")
@@ -164,15 +165,15 @@ def _network(name: str, lora: bool = False) -> NeuralScorer:
 
 def _pairs(passages):
     """Human replies against a machine's, which are short and full of the same words."""
-    said = [each.with_response(f"w{row % 3} yes", "bot") for row, each in enumerate(lines())]
-    return Pairing("human_machine", seed=0)(passages, to_passages(said))
+    replies = [human.with_response(f"w{row % 3} yes", "bot") for row, human in enumerate(lines())]
+    return Pairing("human_machine", seed=0)(passages, to_passages(replies))
 
 
 @pytest.fixture(scope="session")
 def scorers(passages):
-    """One judge of each kind."""
+    """One scorer of each kind."""
     pairs, tokenizer = _pairs(passages), _tokenizer()
-    language = _shaken(GPT2LMHeadModel(_gpt2(len(tokenizer))))
+    language = _randomised(GPT2LMHeadModel(_gpt2(len(tokenizer))))
     zero = ZeroShotScorer(language, tokenizer, "log-probability", device="cpu")
     return {
         "hierarchical": _network("hierarchical"),
@@ -188,28 +189,28 @@ def scorers(passages):
 
 
 def _generator_adapter(base: Path, folder: Path) -> Path:
-    """A LoRA adapter of a generator, with its base beside it."""
+    """A LoRA adapter of a generator, with its base next to it."""
     settings = LoraConfig(r=2, target_modules=["c_attn"], fan_in_fan_out=True)
     model = get_peft_model(GPT2LMHeadModel.from_pretrained(base), settings)
-    _shaken(model, 1.0).save_pretrained(folder)
+    _randomised(model, 1.0).save_pretrained(folder)
     shutil.copytree(base, folder / "base")
     return folder
 
 
 @pytest.fixture(scope="session")
 def folders(scorers, passages, tmp_path_factory):
-    """Where one thing of each kind is saved."""
+    """Paths of one saved item of each kind."""
     root, tokenizer = tmp_path_factory.mktemp("saved"), _tokenizer()
-    found = {name: save_scorer(scorer, root / name) for name, scorer in scorers.items()}
+    paths = {name: save_scorer(scorer, root / name) for name, scorer in scorers.items()}
     shape = {"vocab_size": len(tokenizer), "hidden_size": 8, "num_layers": 1}
-    ends = {"pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
-    made = {
+    special = {"pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
+    models = {
         "gpt2": GPT2LMHeadModel(_gpt2(len(tokenizer))),
-        "seq2seq": Seq2SeqGenerator(Seq2SeqConfig(**shape, **ends)),
+        "seq2seq": Seq2SeqGenerator(Seq2SeqConfig(**shape, **special)),
     }
-    for name, model in made.items():
-        generator = Generator(_shaken(model), tokenizer, PromptFormat("turns"), name)
-        found[name] = save_generator(generator, root / name)
-    found["adapter"] = _generator_adapter(found["gpt2"], root / "adapter")
-    found["passages"] = write_passages(passages, root / "perturbed.jsonl")
-    return found
+    for name, model in models.items():
+        generator = Generator(_randomised(model), tokenizer, PromptFormat("turns"), name)
+        paths[name] = save_generator(generator, root / name)
+    paths["adapter"] = _generator_adapter(paths["gpt2"], root / "adapter")
+    paths["passages"] = write_passages(passages, root / "perturbed.jsonl")
+    return paths

@@ -1,4 +1,4 @@
-"""The Hub's protocol on loopback: repositories with revisions, real files, and faults on demand."""
+"""A Hub server on loopback: repositories with revisions, real files, and faults on demand."""
 
 import base64
 import hashlib
@@ -7,62 +7,16 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-WRITER, READER = "hf_writerwriterwriterwriter", "hf_readerreaderreaderreader"
-BINARY = (".safetensors", ".skops", ".parquet", ".png")  # what goes through LFS
-
-
-@dataclass
-class Fault:
-    """An answer that is wrong, to so many requests that fit a pattern `METHOD path`.
-
-    Args:
-        status (`int`):
-            What is answered; 0 takes half of the body, and waits until the client is gone.
-        after (`int`, *optional*, defaults to 0):
-            Requests that go well before.
-    """
-
-    pattern: str
-    status: int
-    times: int = 1
-    headers: dict[str, str] = field(default_factory=dict)
-    message: str = "not now"
-    after: int = 0
-    seen: int = 0
-    reached: threading.Event = field(default_factory=threading.Event)
-
-
-@dataclass
-class Repo:
-    """Files by commit, and names of commits."""
-
-    private: bool = False
-    settings: dict[str, Any] = field(default_factory=dict)
-    commits: dict[str, dict[str, str]] = field(default_factory=dict)  # path -> sha256
-    branches: dict[str, str] = field(default_factory=dict)
-    tags: dict[str, str] = field(default_factory=dict)
-
-    def sha(self, revision: str) -> str | None:
-        """The commit that a branch, a tag or a hash names."""
-        named = {**self.tags, **self.branches}
-        return revision if revision in self.commits else named.get(revision)
-
-    def commit(self, branch: str, files: dict[str, str]) -> str:
-        facts = json.dumps([branch, len(self.commits), sorted(files.items())])
-        sha = hashlib.sha1(facts.encode()).hexdigest()
-        self.commits[sha] = files
-        self.branches[branch] = sha
-        return sha
+from tests.hub.protocol import BINARY, READER, ROUTES, WRITER, Fault, Repo
 
 
 class Hub(ThreadingHTTPServer):
-    """A Hub of its own; `repos` are there by `models/owner/name`."""
+    """A Hub with empty storage; the keys of `repos` are `models/owner/name`."""
 
     daemon_threads = True
 
@@ -79,7 +33,7 @@ class Hub(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_address[1]}"
 
     def handle_error(self, request, client_address) -> None:
-        """Clients that hang up, or are hung up on, are part of the tests."""
+        """Dropped connections are part of the tests."""
 
     def store(self, content: bytes) -> str:
         oid = hashlib.sha256(content).hexdigest()
@@ -90,50 +44,28 @@ class Hub(ThreadingHTTPServer):
         return self.folder / oid
 
     def put(self, name: str, files: dict[str, bytes | str], private: bool = False) -> Repo:
-        """A repository as somebody else left it."""
+        """Create a repository with these files."""
         repo = self.repos.setdefault(name, Repo(private))
         stored = {
-            path: self.store(each.encode() if isinstance(each, str) else each)
-            for path, each in files.items()
+            path: self.store(content.encode() if isinstance(content, str) else content)
+            for path, content in files.items()
         }
         repo.commit("main", stored)
         return repo
 
     def files(self, name: str, revision: str = "main") -> dict[str, bytes]:
-        """What stands in a repository."""
+        """The files of a repository."""
         repo = self.repos[name]
-        found = repo.commits[repo.sha(revision)]
-        return {path: self.blob(oid).read_bytes() for path, oid in found.items()}
+        commit = repo.commits[repo.sha(revision)]
+        return {path: self.blob(oid).read_bytes() for path, oid in commit.items()}
 
     def fail(self, pattern: str, status: int, times: int = 1, **more: Any) -> Fault:
         self.faults.append(Fault(pattern, status, times, **more))
         return self.faults[-1]
 
     def count(self, pattern: str) -> int:
-        """How many requests fit a pattern."""
+        """How many requests match a pattern."""
         return sum(bool(re.search(pattern, line)) for line in self.log)
-
-
-_REPO = r"(?P<kind>models|datasets|spaces)/(?P<name>[^/]+/[^/]+)"
-_FILE = r"(?:(?P<kind>datasets|spaces)/)?(?P<name>[^/]+/[^/]+)"
-ROUTES = [
-    ("POST", r"/api/repos/create", "create"),
-    ("POST", r"/api/validate-yaml", "validate"),
-    ("GET", r"/api/whoami-v2", "whoami"),
-    ("POST", rf"/api/{_REPO}/preupload/(?P<revision>.+)", "preupload"),
-    ("POST", rf"/api/{_REPO}/commit/(?P<revision>.+)", "commit"),
-    ("POST", rf"/api/{_REPO}/tag/(?P<revision>.+)", "tag"),
-    ("POST", rf"/api/{_REPO}/branch/(?P<branch>.+)", "branch"),
-    ("POST", rf"/api/{_REPO}/paths-info/(?P<revision>.+)", "paths_info"),
-    ("GET", rf"/api/{_REPO}/revision/(?P<revision>.+)", "info"),
-    ("GET", rf"/api/{_REPO}/tree/(?P<revision>[^/]+)(?:/(?P<path>.*))?", "tree"),
-    ("GET", rf"/api/{_REPO}/refs", "refs"),
-    ("GET", rf"/api/{_REPO}", "info"),
-    ("POST", rf"/{_FILE}\.git/info/lfs/objects/batch", "batch"),
-    ("PUT", rf"/lfs/{_REPO}/(?P<oid>\w+)", "upload"),
-    ("POST", rf"/lfs/{_REPO}/(?P<oid>\w+)/verify", "verify"),
-    ("GET", rf"/{_FILE}/resolve/(?P<revision>[^/]+)/(?P<path>.+)", "resolve"),
-]
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -143,7 +75,7 @@ class Handler(BaseHTTPRequestHandler):
     server: Hub
 
     def log_message(self, format, *args):
-        """Keep quiet."""
+        """Log nothing."""
 
     def _any(self):
         parts = urlsplit(self.path)
@@ -171,12 +103,12 @@ class Handler(BaseHTTPRequestHandler):
     do_GET = do_HEAD = do_POST = do_PUT = _any
 
     def _chunked(self) -> bytes:
-        found = b""
+        body = b""
         while size := int(self.rfile.readline().split(b";")[0], 16):
-            found += self.rfile.read(size)
+            body += self.rfile.read(size)
             self.rfile.readline()
         self.rfile.readline()
-        return found
+        return body
 
     def _fault(self, line: str) -> Fault | None:
         with self.server.lock:
@@ -189,35 +121,36 @@ class Handler(BaseHTTPRequestHandler):
 
     def _route(self, path: str) -> None:
         method = "GET" if self.command == "HEAD" else self.command
-        for wanted, pattern, name in ROUTES:
-            found = re.fullmatch(pattern, path)
-            if wanted == method and found:
-                told = found.groupdict()
-                if "name" in told:
-                    self.key = f"{told.pop('kind') or 'models'}/{told.pop('name')}"
-                    if not self._may(write=method != "GET" and name not in ("paths_info",)):
+        for route_method, pattern, name in ROUTES:
+            match = re.fullmatch(pattern, path)
+            if route_method == method and match:
+                arguments = match.groupdict()
+                if "name" in arguments:
+                    self.key = f"{arguments.pop('kind') or 'models'}/{arguments.pop('name')}"
+                    if not self._check_access(
+                        write=method != "GET" and name not in ("paths_info",)
+                    ):
                         return
                     self.repo = self.server.repos[self.key]
-                    told = self._resolved(told)
-                    if told is None:
+                    if not self._resolve_revision(arguments):
                         return
-                getattr(self, name)(**told)
+                getattr(self, name)(**arguments)
                 return
-        self.refuse(404, "no such place")
+        self.refuse(404, "no such route")
 
     @property
     def token(self) -> str | None:
         return (self.headers.get("Authorization") or "").removeprefix("Bearer ") or None
 
-    def _may(self, write: bool) -> bool:
-        """Whether the repository is there for this user; else the answer is given."""
+    def _check_access(self, write: bool) -> bool:
+        """Whether this user has access to the repository; if not, the request is answered."""
         if self.path.startswith("/lfs/"):
             return True  # a signed address, without a token
         repo = self.server.repos.get(self.key)
         known = self.token in (WRITER, READER)
         if self.token and not known:
-            words = "Invalid credentials in Authorization header"
-            self.refuse(401, words, **{"X-Error-Message": words})
+            message = "Invalid credentials in Authorization header"
+            self.refuse(401, message, **{"X-Error-Message": message})
         elif repo is None or (repo.private and not known):
             self.refuse(404 if known else 401, "none", **{"X-Error-Code": "RepoNotFound"})
         elif write and self.token != WRITER:
@@ -226,15 +159,16 @@ class Handler(BaseHTTPRequestHandler):
             return True
         return False
 
-    def _resolved(self, told: dict[str, Any]) -> dict[str, Any] | None:
-        if "revision" in told or (self.command == "GET" and not told):
-            self.revision = told.get("revision") or "main"
+    def _resolve_revision(self, arguments: dict[str, Any]) -> bool:
+        """Set the requested commit; if there is none, the request is answered."""
+        if "revision" in arguments or (self.command == "GET" and not arguments):
+            self.revision = arguments.get("revision") or "main"
             self.sha = self.repo.sha(self.revision)
             if self.sha is None:
                 self.refuse(404, "none", **{"X-Error-Code": "RevisionNotFound"})
-                return None
-            told.pop("revision", None)
-        return told
+                return False
+            arguments.pop("revision", None)
+        return True
 
     def refuse(self, status: int, message: str, **headers: str) -> None:
         self.answer({"error": message}, status, **headers)
@@ -254,21 +188,21 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(content)
 
     def create(self) -> None:
-        asked = json.loads(self.body)
+        request = json.loads(self.body)
         if self.token != WRITER:
-            words = {"X-Error-Message": "You don't have the rights"}
-            self.refuse(403 if self.token == READER else 401, "no", **words)
+            headers = {"X-Error-Message": "You don't have the rights"}
+            self.refuse(403 if self.token == READER else 401, "no", **headers)
             return
-        owner = asked.get("organization") or "me"
-        name = f"{asked.get('type') or 'model'}s/{owner}/{asked['name']}"
+        owner = request.get("organization") or "me"
+        name = f"{request.get('type') or 'model'}s/{owner}/{request['name']}"
         status = 409 if name in self.server.repos else 200
         if status == 200:
-            private = bool(asked.get("private") or asked.get("visibility") == "private")
-            repo = self.server.repos[name] = Repo(private, asked)
+            private = bool(request.get("private") or request.get("visibility") == "private")
+            repo = self.server.repos[name] = Repo(private, request)
             repo.commit("main", {})
         page = name.removeprefix("models/")
         self.answer(
-            {"url": f"{self.server.url}/{page}", "name": f"{owner}/{asked['name']}"}, status
+            {"url": f"{self.server.url}/{page}", "name": f"{owner}/{request['name']}"}, status
         )
 
     def validate(self) -> None:
@@ -292,22 +226,22 @@ class Handler(BaseHTTPRequestHandler):
     def preupload(self) -> None:
         files = [
             {
-                "path": each["path"],
-                "uploadMode": "lfs" if each["path"].endswith(BINARY) else "regular",
+                "path": file["path"],
+                "uploadMode": "lfs" if file["path"].endswith(BINARY) else "regular",
                 "shouldIgnore": False,
                 "oid": None,
             }
-            for each in json.loads(self.body)["files"]
+            for file in json.loads(self.body)["files"]
         ]
         self.answer({"files": files})
 
     def batch(self) -> None:
         objects = []
-        for each in json.loads(self.body)["objects"]:
-            href = f"{self.server.url}/lfs/{self.key}/{each['oid']}"
+        for item in json.loads(self.body)["objects"]:
+            href = f"{self.server.url}/lfs/{self.key}/{item['oid']}"
             actions = {"upload": {"href": href}, "verify": {"href": f"{href}/verify"}}
-            is_there = self.server.blob(each["oid"]).is_file()
-            objects.append({**each, **({} if is_there else {"actions": actions})})
+            is_stored = self.server.blob(item["oid"]).is_file()
+            objects.append({**item, **({} if is_stored else {"actions": actions})})
         kind = {"Content-Type": "application/vnd.git-lfs+json"}
         self.answer({"transfer": "basic", "objects": objects}, **kind)
 
@@ -346,14 +280,14 @@ class Handler(BaseHTTPRequestHandler):
     def tag(self) -> None:
         name = json.loads(self.body)["tag"]
         if name in self.repo.tags:
-            self.refuse(409, "it is there")
+            self.refuse(409, "it already exists")
             return
         self.repo.tags[name] = self.sha
         self.answer({})
 
     def branch(self, branch: str) -> None:
         if branch in self.repo.branches:
-            self.refuse(409, "it is there")
+            self.refuse(409, "it already exists")
             return
         start = (json.loads(self.body or b"{}") or {}).get("startingPoint") or "main"
         self.repo.branches[branch] = self.repo.sha(start)
@@ -389,10 +323,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def _entry(self, path: str, oid: str) -> dict[str, Any]:
         size = self.server.blob(oid).stat().st_size
-        found = {"type": "file", "path": path, "size": size, "oid": oid[:40]}
+        entry = {"type": "file", "path": path, "size": size, "oid": oid[:40]}
         if path.endswith(BINARY):
-            found["lfs"] = {"oid": oid, "size": size, "pointerSize": 100}
-        return found
+            entry["lfs"] = {"oid": oid, "size": size, "pointerSize": 100}
+        return entry
 
     def tree(self, path: str | None = None) -> None:
         files = self.repo.commits[self.sha]
@@ -412,13 +346,13 @@ class Handler(BaseHTTPRequestHandler):
 
     def paths_info(self) -> None:
         files = self.repo.commits[self.sha]
-        asked = (
+        paths = (
             json.loads(self.body)["paths"]
             if self.body.startswith(b"{")
             else parse_qs(self.body.decode())["paths"]
         )
         rows = []
-        for path in asked:
+        for path in paths:
             if path in files:
                 rows.append(self._entry(path, files[path]))
             elif any(name.startswith(f"{path}/") for name in files):
@@ -450,7 +384,7 @@ class Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def running(folder: Path) -> Iterator[Hub]:
-    """A Hub that is there as long as the block."""
+    """A Hub that runs during the block."""
     hub = Hub(folder)
     thread = threading.Thread(target=hub.serve_forever, daemon=True)
     thread.start()

@@ -1,4 +1,4 @@
-"""Spaces: the page of a metric computes, shows words as words, and its folder can be uploaded."""
+"""Spaces: the page of a metric computes, shows text as text, and its folder can be uploaded."""
 
 import json
 import os
@@ -16,7 +16,7 @@ import pytest
 from huggingface_hub import HfApi
 
 import dialeval
-from dialeval.hub.spaces import computed, page, parsed, push
+from dialeval.hub.spaces import compute_boxes, page, parse_box, push
 from dialeval.registration import scripts
 
 NAMES = list(scripts())
@@ -50,14 +50,14 @@ def serving(name: str, folder):
         process.wait(20)
 
 
-def called(address: str, boxes: list[str]) -> dict:
-    """What the page's endpoint answers."""
+def call_endpoint(address: str, boxes: list[str]) -> dict:
+    """The answer of the page's endpoint."""
     body = json.dumps({"data": boxes}).encode()
     head = {"Content-Type": "application/json"}
     endpoint = f"{address}/gradio_api/call/compute"
-    with urlopen(Request(endpoint, body, head), timeout=20) as answer:
+    with urlopen(Request(endpoint, body, head), timeout=120) as answer:
         event = json.load(answer)["event_id"]
-    with urlopen(f"{endpoint}/{event}", timeout=60) as answer:
+    with urlopen(f"{endpoint}/{event}", timeout=120) as answer:
         event, data = answer.read().decode().split("\n")[:2]
     assert event == "event: complete"
     return json.loads(data.removeprefix("data: "))[0]
@@ -71,25 +71,25 @@ def test_an_app_serves_its_own_metric(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_page_holds_the_example_and_computes_it(name):
+def test_a_page_has_the_example_and_computes_it(name):
     pytest.importorskip("gradio", reason="gradio is not installed: pip install 'dialeval[app]'")
     metric = dialeval.load(name, keep_in_memory=True)
-    shown = page(name)
-    boxes = [box.value for box in shown.input_components]
-    assert [box.label for box in shown.input_components] == list(metric.example)
+    interface = page(name)
+    boxes = [box.value for box in interface.input_components]
+    assert [box.label for box in interface.input_components] == list(metric.example)
     assert [json.loads(box) for box in boxes] == list(metric.example.values())
-    assert shown.fn(*boxes) == metric.compute(**metric.example)
+    assert interface.fn(*boxes) == metric.compute(**metric.example)
 
 
 def test_an_app_starts_and_answers(tmp_path):
     pytest.importorskip("gradio", reason="gradio is not installed: pip install 'dialeval[app]'")
     with serving("adversuc", tmp_path) as address:
-        page_text = urlopen(address, timeout=20).read().decode()
-        found = called(address, ["[0.9, 0.2, 0.8, 0.7]", "[1, 0, 1, 0]", "", "", "0.5"])
-        refused = called(address, [TAG, "[1, 0]", "", "", "0.5"])
+        page_text = urlopen(address, timeout=120).read().decode()
+        result = call_endpoint(address, ["[0.9, 0.2, 0.8, 0.7]", "[1, 0, 1, 0]", "", "", "0.5"])
+        refused = call_endpoint(address, [TAG, "[1, 0]", "", "", "0.5"])
     assert "dialeval/adversuc" in page_text
     given = {"predictions": [0.9, 0.2, 0.8, 0.7], "references": [1, 0, 1, 0], "threshold": 0.5}
-    assert found == dialeval.load("adversuc").compute(**given)
+    assert result == dialeval.load("adversuc").compute(**given)
     assert refused["error"].startswith("predictions: expected JSON")
 
 
@@ -97,7 +97,7 @@ def test_an_app_starts_and_answers(tmp_path):
     ("boxes", "message"),
     [
         ({"predictions": "[0.9", "references": "[1]"}, "predictions: expected JSON, such as"),
-        ({"predictions": "[0.9]", "references": "[1, 0]"}, "found 1 predictions and 2 references"),
+        ({"predictions": "[0.9]", "references": "[1, 0]"}, "got 1 predictions and 2 references"),
         ({"predictions": "[0.9]", "references": " "}, "references is missing"),
         ({"predictions": "7", "references": "[1]"}, "has no len"),
         ({"predictions": None, "references": None, "threshold": "0.5"}, "the box is empty"),
@@ -105,17 +105,17 @@ def test_an_app_starts_and_answers(tmp_path):
         ({"predictions": f'["{TAG[:8]}"]', "references": "[1]"}, TAG[:8]),
     ],
 )
-def test_what_is_wrong_with_a_box_is_data(boxes, message):
-    """It holds what somebody typed, and gradio's own errors are shown as HTML."""
+def test_errors_of_a_box_are_returned_as_data(boxes, message):
+    """They contain what the user typed, and gradio shows its own errors as HTML."""
     metric = dialeval.load("adversuc")
-    assert message in computed(metric, boxes)["error"]
-    right = {"predictions": "[0.9, 0.2]", "references": "[1, 0]"}
-    assert computed(metric, right)["adversuc"] == 0.0  # a failure leaves nothing behind
+    assert message in compute_boxes(metric, boxes)["error"]
+    valid = {"predictions": "[0.9, 0.2]", "references": "[1, 0]"}
+    assert compute_boxes(metric, valid)["adversuc"] == 0.0  # a failure leaves no state
 
 
 def test_a_deep_nesting_is_refused():
     with pytest.raises(ValueError, match="predictions: expected JSON"):
-        parsed("predictions", "[" * 100_000)
+        parse_box("predictions", "[" * 100_000)
 
 
 def test_a_page_without_gradio_says_what_to_install(monkeypatch):
@@ -135,21 +135,21 @@ print("\\n" + json.dumps([metric.compute(**given)["adversuc"], type(metric).__mo
 
 
 def test_spaces_are_pushed_tagged_and_loaded_by_evaluate(hub, commands, fresh):
-    told = commands(
+    runs = commands(
         ["spaces", "push"],
         ["spaces", "push", "ere", "--namespace", "me"],
         ["spaces", "push", "ere", "--namespace", "me"],
         ["spaces", "push", "eree"],
         ["HF_TOKEN=", "spaces", "push", "ere", "--namespace", "me"],
     )
-    assert [code for code, *_ in told] == [0, 0, 0, 2, 2], told
-    assert told[0][1].splitlines() == [f'evaluate.load("dialeval/{name}")' for name in NAMES]
-    assert "Choose one of adversuc" in told[3][2] and "hf auth login" in told[4][2]
+    assert [code for code, *_ in runs] == [0, 0, 0, 2, 2], runs
+    assert runs[0][1].splitlines() == [f'evaluate.load("dialeval/{name}")' for name in NAMES]
+    assert "Choose one of adversuc" in runs[3][2] and "hf auth login" in runs[4][2]
     for name in NAMES:
-        found = hub.files(f"spaces/dialeval/{name}", f"dialeval-{dialeval.__version__}")
-        wanted = {f"{name}.py", "README.md", "app.py", "requirements.txt"}
-        assert set(found) == wanted
-        assert found == {p: (scripts()[name].parent / p).read_bytes() for p in wanted}
+        uploaded = hub.files(f"spaces/dialeval/{name}", f"dialeval-{dialeval.__version__}")
+        expected = {f"{name}.py", "README.md", "app.py", "requirements.txt"}
+        assert set(uploaded) == expected
+        assert uploaded == {p: (scripts()[name].parent / p).read_bytes() for p in expected}
     assert hub.repos["spaces/dialeval/ere"].settings["sdk"] == "gradio"
     value, module = fresh(LOAD)
     assert value == 0.25 and module.startswith("evaluate_modules.metrics.dialeval--adversuc")
@@ -190,9 +190,9 @@ def browser():
 
 
 def press(browser, until: str) -> str:
-    """Compute, and give the page's words once some are there."""
+    """Press Compute, and return the page's text once it contains `until`."""
     browser.find_element("xpath", "//button[normalize-space()='Compute']").click()
-    for _ in range(150):
+    for _ in range(600):
         text = "".join(browser.find_element("tag name", "body").text.split())
         if until in text:
             return text
@@ -202,7 +202,7 @@ def press(browser, until: str) -> str:
 
 @pytest.mark.browser
 @pytest.mark.parametrize("name", NAMES)
-def test_a_page_computes_in_a_browser_and_shows_words_as_words(name, browser, tmp_path):
+def test_a_page_computes_in_a_browser_and_shows_text_as_text(name, browser, tmp_path):
     metric = dialeval.load(name, keep_in_memory=True)
     expected = metric.compute(**metric.example)
     key = next(iter(expected))
@@ -210,7 +210,7 @@ def test_a_page_computes_in_a_browser_and_shows_words_as_words(name, browser, tm
         browser.get(address)
         browser.implicitly_wait(30)
         text = press(browser, f'"{key}":{expected[key]}')
-        assert all(f'"{each}"' in text for each in expected)
+        assert all(f'"{name}"' in text for name in expected)
         picture = tmp_path / f"{name}.png"
         assert browser.save_screenshot(str(picture)) and picture.stat().st_size > 20_000
         box = browser.find_element("tag name", "textarea")
