@@ -31,7 +31,7 @@ class Cut:
     responses: Literal["every", "last", "one"] = "every"
     full_context: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.context_turns is not None and self.context_turns < 1:
             raise BadInput(f"A context has at least 1 turn, but got {self.context_turns}.")
         if self.responses not in ("every", "last", "one"):

@@ -66,7 +66,7 @@ class InputFormat:
     cut_left: bool = False
     chat: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("start", "turn_end", "response_start", "response_end"):
             if getattr(self, name) not in (None, *_SPECIAL):
                 choices = ", ".join(_SPECIAL)

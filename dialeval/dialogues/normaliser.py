@@ -50,7 +50,7 @@ class Normaliser:
     drop_final: bool = True
     max_tokens: int | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.max_tokens is not None and self.max_tokens < 1:
             raise BadInput(
                 f"Responses are cut to at least 1 token, but got {self.max_tokens}.",

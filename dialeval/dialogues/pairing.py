@@ -52,7 +52,7 @@ class Pairing:
     match_length: int | None = None
     seed: int = 0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.scenario not in SCENARIOS:
             choices = ", ".join(SCENARIOS)
             raise BadInput(f"Unknown scenario {self.scenario!r}.", hint=f"Choose one of {choices}.")

@@ -159,7 +159,9 @@ class _Task:
         )
 
 
-def read_dialogues(path: Path | str, format: str | None = None, **options) -> Iterator[Dialogue]:
+def read_dialogues(
+    path: Path | str, format: str | None = None, **options: Any
+) -> Iterator[Dialogue]:
     """The dialogues of a file one by one, as its reader gives them.
 
     Example:
@@ -173,7 +175,7 @@ def read_dialogues(path: Path | str, format: str | None = None, **options) -> It
     return format_of(Path(path), format).read(Source(Path(path), **options))
 
 
-def read_passages(paths: Path | str | Sequence[Path | str], **settings) -> Passages:
+def read_passages(paths: Path | str | Sequence[Path | str], **settings: Any) -> Passages:
     """Passages of one or more files; see [`ReadOptions`] for the settings."""
     return read(paths, ReadOptions(**settings))[0]
 
@@ -266,7 +268,8 @@ def _run(tasks: list[_Task], num_proc: int, progress: Callable[[int], Any]) -> I
     if num_proc <= 1 or len(tasks) <= 1:
         done = 0
         for task in tasks:
-            yield (part := _read_task(task, lambda rows, done=done: progress(done + rows)))
+            part = _read_task(task, _add_rows(progress, done))
+            yield part
             done += part[0].rows
         return
     with ProcessPoolExecutor(min(num_proc, len(tasks))) as pool:
@@ -274,6 +277,11 @@ def _run(tasks: list[_Task], num_proc: int, progress: Callable[[int], Any]) -> I
         for part in pool.map(_read_task, tasks):
             progress(done := done + part[0].rows)
             yield part
+
+
+def _add_rows(progress: Callable[[int], Any], done: int) -> Callable[[int], Any]:
+    """A callback that reports the rows of one task on top of those of earlier tasks."""
+    return lambda rows: progress(done + rows)
 
 
 def _read_task(task: _Task, progress: Callable[[int], Any] = lambda _: None) -> _Part:

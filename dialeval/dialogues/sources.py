@@ -50,13 +50,19 @@ class Source:
     problems: list[BadInput] = field(default_factory=list)
     location: dict[str, Any] = field(default_factory=dict)  # file and line of the current record
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self.path = Path(self.path)
 
     def inside(self, path: Path) -> "Source":
         """A file of a folder, with the same treatment of bad records."""
-        shared = {"problems": self.problems, "location": self.location}
-        return Source(path, self.skip_bad, self.columns, self.turn_separator, **shared)
+        return Source(
+            path,
+            self.skip_bad,
+            self.columns,
+            self.turn_separator,
+            problems=self.problems,
+            location=self.location,
+        )
 
     def open(self) -> BinaryIO:
         """The bytes, unpacked where the name ends with `.gz`."""
@@ -138,7 +144,8 @@ class Source:
         decoder, at, line = json.JSONDecoder(), text.index("[") + 1, 1
         counted = 0
         while True:
-            at = _SEPARATORS.match(text, at).end()
+            separators = _SEPARATORS.match(text, at)
+            at = separators.end() if separators else at
             if text[at] == "]":
                 return
             line, counted = line + text.count("\n", counted, at), at
@@ -160,7 +167,7 @@ class Source:
         raise BadInput(f"expected JSON, but {problem}.", self.path, number or line, hint)
 
     @contextmanager
-    def record(self, line: int | None = None):
+    def record(self, line: int | None = None) -> Iterator[None]:
         """Add file and line to an error raised inside; collect it when bad records are skipped."""
         self.location.update(path=self.path, line=line)
         try:

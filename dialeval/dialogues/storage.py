@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import count, islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as parquet
@@ -20,7 +20,7 @@ from dialeval.dialogues.sources import BadInput
 from dialeval.dialogues.types import Passage, Turn
 from dialeval.files import atomic_write
 
-Passages = Dataset
+Passages: TypeAlias = Dataset
 """Passages are a `datasets.Dataset` with the columns of [`FEATURES`]."""
 
 FEATURES = Features(
@@ -95,12 +95,12 @@ def _rebatch(stream: Iterable[pa.RecordBatch], size: int) -> Iterator[pa.RecordB
 
 def iterate_passages(passages: Passages | Iterable[Passage]) -> Iterator[Passage]:
     """The passages one by one, from a table or a list."""
-    return iterate(passages) if isinstance(passages, Passages) else iter(passages)
+    return iterate(passages) if isinstance(passages, Dataset) else iter(passages)
 
 
 def as_table(passages: Passages | Iterable[Passage]) -> Passages:
     """The passages as a table, where they are not one yet."""
-    return passages if isinstance(passages, Passages) else to_passages(passages)
+    return passages if isinstance(passages, Dataset) else to_passages(passages)
 
 
 def texts_of(passages: Passages) -> Iterator[str]:
@@ -160,7 +160,7 @@ class PassageFile:
         self._writer = pa.ipc.new_stream(str(self.path), self.features.arrow_schema)
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         self._writer.close()
         self._writer = None  # so that another process can hand the file over
 
@@ -184,7 +184,12 @@ class PassageFile:
 def scratch() -> Path:
     """This process's folder for tables; it is deleted when the process ends."""
     owner, path = os.getpid(), Path(tempfile.mkdtemp(prefix="dialeval-"))
-    atexit.register(lambda: os.getpid() == owner and shutil.rmtree(path, ignore_errors=True))
+
+    def remove() -> None:
+        if os.getpid() == owner:
+            shutil.rmtree(path, ignore_errors=True)
+
+    atexit.register(remove)
     return path
 
 

@@ -66,13 +66,13 @@ class Dialogue:
     units: int = 0
     extra: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not self.id:
             prefix = f"{self.corpus}-" if self.corpus else ""
             object.__setattr__(self, "id", prefix + text_key(turn.text for turn in self.turns))
 
     @classmethod
-    def from_texts(cls, texts: Iterable[str], id: str = "", **fields) -> "Dialogue":
+    def from_texts(cls, texts: Iterable[str], id: str = "", **fields: Any) -> "Dialogue":
         """Alternate the speakers `"A"` and `"B"` over plain texts.
 
         Example:

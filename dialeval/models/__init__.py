@@ -1,6 +1,13 @@
 """Models: generators and discriminators, each a `transformers.PreTrainedModel`."""
 
-from transformers import AutoConfig, AutoModelForSeq2SeqLM, AutoModelForSequenceClassification
+from typing import Any
+
+from transformers import (
+    AutoConfig,
+    AutoModelForSeq2SeqLM,
+    AutoModelForSequenceClassification,
+    PreTrainedModel,
+)
 
 from dialeval.models.checkpoints import load_dialogrpt
 from dialeval.models.configuration_recurrent import (
@@ -20,7 +27,7 @@ from dialeval.models.modeling_recurrent import (
 from dialeval.models.modeling_seq2seq import Seq2SeqGenerator
 from dialeval.models.modeling_transformer import TransformerDiscriminator, pairwise_loss
 
-DISCRIMINATORS = {
+DISCRIMINATORS: dict[type[Any], type[PreTrainedModel]] = {
     HierarchicalConfig: HierarchicalDiscriminator,
     ConcatConfig: ConcatDiscriminator,
     AttentionConfig: AttentionDiscriminator,

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from peft import LoraConfig, PeftModel, get_peft_model
 from transformers.pytorch_utils import Conv1D
@@ -29,17 +29,24 @@ def add_lora(
     """The discriminator with adapters that train together with its head; all else is frozen.
 
     Args:
+        model (`TransformerDiscriminator`):
+            The discriminator.
         r (`int`, *optional*, defaults to 8):
             Rank of the adapters.
         alpha (`float`, *optional*, defaults to 16):
             Their scale, divided by the rank.
+        dropout (`float`, *optional*, defaults to 0.0):
+            Dropout before the adapters.
         target_modules (`list[str]`, *optional*):
             Names of the layers to adapt, by default all linear ones of the backbone's blocks.
+
+    Returns:
+        `PeftModel`: The adapted discriminator.
     """
     targets = list(target_modules or lora_targets(model))
     settings = LoraConfig(
         r=r,
-        lora_alpha=alpha,
+        lora_alpha=cast(int, alpha),  # peft takes any number
         lora_dropout=dropout,
         target_modules=targets,
         exclude_modules=r".*pooler.*",  # a BERT has one, which the head does not read
@@ -74,13 +81,12 @@ def save_lora(model: PeftModel, folder: Path | str) -> Path:
     discriminator, if it was trained before they were added.
     """
     folder = Path(folder)
-    base = model.get_base_model()
-    name = base.name_or_path
+    name = _base_of(model).name_or_path
     is_local = not name or Path(name).exists()
     if is_local:
         _save_base(model, folder / BASE)
     model.peft_config[model.active_adapter].base_model_name_or_path = BASE if is_local else name
-    model.save_pretrained(folder, save_embedding_layers=False)  # "auto" would ask the Hub
+    model.save_pretrained(str(folder), save_embedding_layers=False)  # "auto" would ask the Hub
     return folder
 
 
@@ -88,8 +94,15 @@ def load_lora(folder: Path | str, trainable: bool = False, **kwargs: Any) -> Pef
     """Adapters, head and base as [`save_lora`] wrote them.
 
     Args:
+        folder (`Path` or `str`):
+            What [`save_lora`] wrote.
+        trainable (`bool`, *optional*, defaults to `False`):
+            Whether adapters and head are to be trained further.
         kwargs:
             For the base's `from_pretrained`, such as `dtype`.
+
+    Returns:
+        `PeftModel`: The adapted discriminator.
     """
     folder = Path(folder)
     path = folder / "adapter_config.json"
@@ -119,9 +132,13 @@ def is_transposed(model: TransformerDiscriminator, targets: list[str]) -> bool:
     )
 
 
+def _base_of(model: PeftModel) -> TransformerDiscriminator:
+    return cast(TransformerDiscriminator, model.get_base_model())
+
+
 def _save_base(model: PeftModel, folder: Path) -> None:
     """Write the base without its adapters, under the names it has without them."""
-    base = model.get_base_model()
+    base = _base_of(model)
     state = {
         name.replace(".base_layer.", ".").replace("score.original_module.", "score."): tensor
         for name, tensor in base.state_dict().items()

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 
-def token_batches(lengths: Sequence[int], max_tokens: int) -> Iterator[np.ndarray]:
+def token_batches(lengths: Sequence[int] | np.ndarray, max_tokens: int) -> Iterator[np.ndarray]:
     """Row numbers in batches whose padded size stays within the budget, longest first.
 
     The longest come first so that a row that does not fit in memory fails at once.

@@ -141,7 +141,7 @@ def _from_hub(name: str, kwargs: dict[str, Any]) -> TransformerDiscriminator:
     try:
         config = AutoConfig.from_pretrained(name, **_without_dtype(kwargs))
         _check_kind(config, name)
-        model, report = GPT2ForSequenceClassification.from_pretrained(
+        loaded: Any = GPT2ForSequenceClassification.from_pretrained(
             name, config=config, output_loading_info=True, **kwargs
         )
     except BadInput:
@@ -149,6 +149,7 @@ def _from_hub(name: str, kwargs: dict[str, Any]) -> TransformerDiscriminator:
     except Exception as error:
         hint = "Check the name and the network, or give a folder with config.json and weights."
         raise BadInput(f"could not load it: {error}", name, hint=hint) from None
+    model, report = loaded  # the second because of output_loading_info
     unexpected = [key for key in report["unexpected_keys"] if not _MASK_BUFFER.search(key)]
     _check_keys(report["missing_keys"], unexpected, name)
     discriminator = _discriminator(config, model.transformer)

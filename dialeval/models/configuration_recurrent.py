@@ -1,5 +1,7 @@
 """Configurations of the recurrent discriminators."""
 
+from typing import Any
+
 from transformers import PretrainedConfig
 
 
@@ -31,7 +33,7 @@ class RecurrentDiscriminatorConfig(PretrainedConfig):
         max_turns: int = 3,
         pad_token_id: int = 0,
         eos_token_id: int = 3,
-        **kwargs,
+        **kwargs: Any,
     ):
         self.vocab_size = vocab_size
         self.hidden_size = hidden_size
@@ -41,7 +43,8 @@ class RecurrentDiscriminatorConfig(PretrainedConfig):
         self.max_turns = max_turns
         kwargs.setdefault("id2label", {0: "machine", 1: "human"})
         kwargs.setdefault("label2id", {"machine": 0, "human": 1})
-        super().__init__(pad_token_id=pad_token_id, eos_token_id=eos_token_id, **kwargs)
+        kwargs |= {"pad_token_id": pad_token_id, "eos_token_id": eos_token_id}
+        super().__init__(**kwargs)
 
 
 class HierarchicalConfig(RecurrentDiscriminatorConfig):
@@ -49,7 +52,7 @@ class HierarchicalConfig(RecurrentDiscriminatorConfig):
 
     model_type = "dialeval-hierarchical"
 
-    def __init__(self, **kwargs):  # without it transformers would write another
+    def __init__(self, **kwargs: Any):  # without it transformers would write another
         super().__init__(**kwargs)
 
 
@@ -58,7 +61,7 @@ class ConcatConfig(RecurrentDiscriminatorConfig):
 
     model_type = "dialeval-concat"
 
-    def __init__(self, **kwargs):  # without it transformers would write another
+    def __init__(self, **kwargs: Any):  # without it transformers would write another
         super().__init__(**kwargs)
 
 
@@ -67,7 +70,7 @@ class AttentionConfig(RecurrentDiscriminatorConfig):
 
     model_type = "dialeval-attention"
 
-    def __init__(self, hidden_size: int = 500, dropout: float = 0.3, **kwargs):
+    def __init__(self, hidden_size: int = 500, dropout: float = 0.3, **kwargs: Any):
         super().__init__(hidden_size=hidden_size, dropout=dropout, **kwargs)
 
 
@@ -76,5 +79,5 @@ class RnnConfig(RecurrentDiscriminatorConfig):
 
     model_type = "dialeval-rnn"
 
-    def __init__(self, **kwargs):  # without it transformers would write another
+    def __init__(self, **kwargs: Any):  # without it transformers would write another
         super().__init__(**kwargs)

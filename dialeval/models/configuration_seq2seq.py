@@ -1,6 +1,6 @@
 """Configuration of the papers' sequence-to-sequence generator."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from transformers import PretrainedConfig
 
@@ -72,7 +72,7 @@ class Seq2SeqConfig(PretrainedConfig):
         eos_token_id: int = 3,
         decoder_start_token_id: int | None = None,
         is_encoder_decoder: bool = True,
-        **kwargs,
+        **kwargs: Any,
     ):
         self.vocab_size = vocab_size
         self.hidden_size = hidden_size
@@ -88,13 +88,12 @@ class Seq2SeqConfig(PretrainedConfig):
         start = bos_token_id if decoder_start_token_id is None else decoder_start_token_id
         self.decoder_start_token_id = start
         self._check()
-        super().__init__(
-            pad_token_id=pad_token_id,
-            bos_token_id=bos_token_id,
-            eos_token_id=eos_token_id,
-            is_encoder_decoder=is_encoder_decoder,
-            **kwargs,
-        )
+        kwargs |= {
+            "pad_token_id": pad_token_id,
+            "bos_token_id": bos_token_id,
+            "eos_token_id": eos_token_id,
+        }
+        super().__init__(is_encoder_decoder=is_encoder_decoder, **kwargs)
 
     def _check(self) -> None:
         """Refuse shapes that cannot be built."""

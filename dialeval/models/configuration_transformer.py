@@ -4,6 +4,8 @@ from typing import Any, Literal
 
 from transformers import AutoConfig, PretrainedConfig
 
+Pooling = Literal["last", "first", "mean"]
+
 
 class TransformerDiscriminatorConfig(PretrainedConfig):
     """Shape of a [`TransformerDiscriminator`].
@@ -24,10 +26,10 @@ class TransformerDiscriminatorConfig(PretrainedConfig):
     def __init__(
         self,
         backbone: dict[str, Any] | PretrainedConfig | None = None,
-        pooling: Literal["last", "first", "mean"] = "last",
+        pooling: Pooling = "last",
         causal: bool = True,
         dropout: float = 0.0,
-        **kwargs,
+        **kwargs: Any,
     ):
         if pooling not in ("last", "first", "mean"):
             raise ValueError(f"`pooling` is last, first or mean, but got {pooling!r}.")

@@ -3,6 +3,8 @@
 Turns end with the `eos` token, the last turn is the response. Rows may be padded on either side.
 """
 
+from typing import Any, cast
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -27,7 +29,7 @@ class RecurrentDiscriminator(PreTrainedModel):
     the representation before the softmax, shape `(batch, pooled)`, and further outputs.
     """
 
-    config_class = RecurrentDiscriminatorConfig
+    config_class: type[RecurrentDiscriminatorConfig] = RecurrentDiscriminatorConfig
     base_model_prefix = "discriminator"
     pooled_size = 1  # widths of `hidden_size` that the classifier reads
 
@@ -35,7 +37,7 @@ class RecurrentDiscriminator(PreTrainedModel):
         super().__init__(config)
         self.embedding = nn.Embedding(config.vocab_size, config.embedding_size)
         self.dropout = nn.Dropout(config.dropout)
-        self.classifier = nn.Linear(self.pooled_size * config.hidden_size, config.num_labels)
+        self.classifier = nn.Linear(self.pooled_size * config.hidden_size, config.num_labels or 2)
 
     def _init_weights(self, module: nn.Module) -> None:
         for parameter in module.parameters(recurse=False):
@@ -46,7 +48,7 @@ class RecurrentDiscriminator(PreTrainedModel):
         input_ids: Tensor,
         attention_mask: Tensor | None = None,
         labels: Tensor | None = None,
-        **kwargs,
+        **kwargs: Any,
     ) -> SequenceClassifierOutput:
         if attention_mask is None:
             attention_mask = (input_ids != self.config.pad_token_id).long()
@@ -54,7 +56,14 @@ class RecurrentDiscriminator(PreTrainedModel):
         pooled, more = self.pool(input_ids, lengths)  # (batch, pooled)
         logits = self.classifier(self.dropout(pooled))  # (batch, 2)
         loss = None if labels is None else F.cross_entropy(logits, labels)
-        return SequenceClassifierOutput(loss=loss, logits=logits, **more)
+        # transformers annotates the legacy type, of which no tensor is an instance.
+        return SequenceClassifierOutput(
+            loss=cast("torch.FloatTensor | None", loss), logits=logits, **more
+        )
+
+    def pool(self, input_ids: Tensor, lengths: Tensor) -> tuple[Tensor, dict[str, Any]]:
+        """The representation before the softmax, `(batch, pooled)`, and further outputs."""
+        raise NotImplementedError
 
     def embed(self, input_ids: Tensor) -> Tensor:
         """Word vectors, with dropout."""
@@ -64,7 +73,7 @@ class RecurrentDiscriminator(PreTrainedModel):
 class HierarchicalDiscriminator(RecurrentDiscriminator):
     """An LSTM over the words of each turn, an LSTM over the turns (Li et al., 2017, sec. 3.1)."""
 
-    config_class = HierarchicalConfig
+    config_class: type[RecurrentDiscriminatorConfig] = HierarchicalConfig
 
     def __init__(self, config: HierarchicalConfig):
         super().__init__(config)
@@ -72,7 +81,7 @@ class HierarchicalDiscriminator(RecurrentDiscriminator):
         self.turns = nn.LSTM(config.hidden_size, config.hidden_size, batch_first=True)
         self.post_init()
 
-    def pool(self, input_ids: Tensor, lengths: Tensor) -> tuple[Tensor, dict]:
+    def pool(self, input_ids: Tensor, lengths: Tensor) -> tuple[Tensor, dict[str, Any]]:
         vectors, count = self.turn_vectors(input_ids, lengths)  # (batch, turns, hidden)
         return last_state(self.turns, self.dropout(vectors), count), {}
 
@@ -97,10 +106,10 @@ class ConcatDiscriminator(HierarchicalDiscriminator):
     def __init__(self, config: ConcatConfig):
         RecurrentDiscriminator.__init__(self, config)
         self.words = nn.LSTM(config.embedding_size, config.hidden_size, batch_first=True)
-        self.classifier = nn.Linear(config.max_turns * config.hidden_size, config.num_labels)
+        self.classifier = nn.Linear(config.max_turns * config.hidden_size, config.num_labels or 2)
         self.post_init()
 
-    def pool(self, input_ids: Tensor, lengths: Tensor) -> tuple[Tensor, dict]:
+    def pool(self, input_ids: Tensor, lengths: Tensor) -> tuple[Tensor, dict[str, Any]]:
         vectors, count = self.turn_vectors(input_ids, lengths)  # (batch, turns, hidden)
         most = self.config.max_turns
         back = torch.arange(most, device=vectors.device)  # 0 is the response
@@ -131,7 +140,7 @@ class AttentionDiscriminator(RecurrentDiscriminator):
         self.query = nn.Linear(2 * config.hidden_size, 1, bias=False)
         self.post_init()
 
-    def pool(self, input_ids: Tensor, lengths: Tensor) -> tuple[Tensor, dict]:
+    def pool(self, input_ids: Tensor, lengths: Tensor) -> tuple[Tensor, dict[str, Any]]:
         states = all_states(self.words, self.embed(input_ids), lengths)  # (batch, time, 2 hidden)
         hidden = torch.tanh(self.hidden(states))  # eq. 4
         scores = self.query(hidden).squeeze(-1)  # (batch, time)
@@ -151,7 +160,7 @@ class RnnDiscriminator(RecurrentDiscriminator):
         self.words = nn.LSTM(config.embedding_size, config.hidden_size, batch_first=True)
         self.post_init()
 
-    def pool(self, input_ids: Tensor, lengths: Tensor) -> tuple[Tensor, dict]:
+    def pool(self, input_ids: Tensor, lengths: Tensor) -> tuple[Tensor, dict[str, Any]]:
         return last_state(self.words, self.embed(input_ids), lengths), {}
 
 

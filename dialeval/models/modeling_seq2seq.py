@@ -4,7 +4,7 @@ Contexts may be padded on either side, responses on the right.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -56,7 +56,7 @@ class Encoder(nn.Module):
         self.project = linear(config.hidden_size, config.hidden_size) if additive else None
 
     def forward(
-        self, input_ids: Tensor, attention_mask: Tensor | None = None, **kwargs
+        self, input_ids: Tensor, attention_mask: Tensor | None = None, **kwargs: Any
     ) -> EncoderOutput:
         if attention_mask is None:  # generate() does not infer one for an encoder
             attention_mask = input_ids != self.pad_token_id
@@ -67,7 +67,7 @@ class Encoder(nn.Module):
         states = pick(states, order.argsort(1))  # (batch, time, hidden)
         projected = None if self.project is None else self.project(states)
         return EncoderOutput(
-            last_hidden_state=states,
+            last_hidden_state=cast("torch.FloatTensor", states),  # the legacy type of transformers
             state_h=state_h,
             state_c=state_c,
             projected=projected,
@@ -79,6 +79,7 @@ class Encoder(nn.Module):
         """Top states, and the last hidden and cell state of each layer; padding comes first."""
         mirror, last = mirror_indices(mask), []
         for layer in self.layers:
+            assert isinstance(layer, nn.ModuleList)  # one LSTM for each direction
             states = self.dropout(states)
             read, final = layer[0](states)  # (batch, time, width), (1, batch, width) twice
             if len(layer) == 2:
@@ -104,17 +105,19 @@ class Attention(nn.Module):
     def forward(self, states: Tensor, encoded: EncoderOutput) -> tuple[Tensor, Tensor, Tensor]:
         """Attentional vectors and contexts, `(batch, steps, hidden)`; weights over the tokens."""
         scores = self.scores(states, encoded)  # (batch, steps, time)
-        outside = ~encoded.mask[:, None]
+        outside = ~given(encoded.mask)[:, None]
         # Not minus infinity: a row without any token would end in NaN.
         weights = scores.masked_fill(outside, torch.finfo(scores.dtype).min).softmax(-1)
-        context = weights @ encoded.last_hidden_state
+        context = weights @ given(encoded.last_hidden_state)
         vectors = torch.tanh(self.combine(torch.cat([context, states], -1)))  # Luong, eq. 5
         return vectors, context, weights
 
     def scores(self, states: Tensor, encoded: EncoderOutput) -> Tensor:
         """How well each token suits each state, before the softmax, `(batch, steps, time)`."""
         if encoded.projected is None:
-            return states @ encoded.last_hidden_state.transpose(1, 2)  # Luong et al., 2015, eq. 8
+            return states @ given(encoded.last_hidden_state).transpose(
+                1, 2
+            )  # Luong et al., 2015, eq. 8
         query, key = self.query(states)[:, :, None], encoded.projected[:, None]
         both = query + key  # (batch, steps, time, hidden)
         return self.score(torch.tanh(both)).squeeze(-1)  # Bahdanau et al., 2015, app. A.1.2
@@ -150,7 +153,10 @@ class Decoder(nn.Module):
             states, state = self.run(torch.cat([word, vector], -1), state)
             steps.append((*self.attention(states, encoded), states))
             vector = steps[-1][0]
-        return *(torch.cat(parts, 1) for parts in zip(*steps, strict=True)), state
+        vectors, contexts, weights, top = (
+            torch.cat(parts, 1) for parts in zip(*steps, strict=True)
+        )
+        return vectors, contexts, weights, top, state
 
     def run(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
         """Top states, and the last state of each layer with the batch first."""
@@ -192,7 +198,7 @@ class Seq2SeqGenerator(PreTrainedModel, GenerationMixin):
     base_model_prefix = "generator"
     main_input_name = "input_ids"
     accepts_loss_kwargs = False  # the loss is a mean over the batch, whatever a trainer accumulates
-    _tied_weights_keys: ClassVar[dict[str, str]] = {"output.weight": "encoder.embedding.weight"}
+    _tied_weights_keys = {"output.weight": "encoder.embedding.weight"}  # noqa: RUF012, as its base
 
     def __init__(self, config: Seq2SeqConfig):
         super().__init__(config)
@@ -218,24 +224,24 @@ class Seq2SeqGenerator(PreTrainedModel, GenerationMixin):
         use_cache: bool | None = None,
         labels: Tensor | None = None,
         return_dict: bool | None = None,
-        **kwargs,
-    ) -> Seq2SeqLMOutput | tuple:
+        **kwargs: Any,
+    ) -> Seq2SeqLMOutput | tuple[Any, ...]:
         encoded = encoder_outputs or self.encoder(input_ids, attention_mask)
         if decoder_input_ids is None:
             decoder_input_ids = self.prepare_decoder_input_ids_from_labels(labels)
         check_right_padding(decoder_attention_mask)
-        state = past_key_values or (encoded.state_h, encoded.state_c)
+        state = past_key_values or (given(encoded.state_h), given(encoded.state_c))
         words = self.dropout(self.encoder.embedding(decoder_input_ids))  # one vocabulary for both
         vectors, context, weights, states, state = self.decoder(words, encoded, state)
         logits = self.output(self.dropout(vectors))  # (batch, steps, vocabulary)
         if self.pointer is not None:
             seen = torch.cat([context, states, words], -1)
-            logits = self.pointer(logits, weights, seen, encoded.input_ids)
+            logits = self.pointer(logits, weights, seen, given(encoded.input_ids))
         loss = None
         if labels is not None:
             loss = F.cross_entropy(logits.flatten(0, 1), labels.flatten())
         output = Seq2SeqLMOutput(
-            loss=loss,
+            loss=cast("torch.FloatTensor | None", loss),
             logits=logits,
             past_key_values=None if use_cache is False else state,
             decoder_hidden_states=(vectors,),
@@ -255,8 +261,8 @@ class Seq2SeqGenerator(PreTrainedModel, GenerationMixin):
     def get_input_embeddings(self) -> nn.Embedding:
         return self.encoder.embedding
 
-    def set_input_embeddings(self, value: nn.Embedding) -> None:
-        self.encoder.embedding = value
+    def set_input_embeddings(self, value: nn.Module) -> None:
+        self.encoder.embedding = cast(nn.Embedding, value)
 
     def get_output_embeddings(self) -> nn.Linear | None:
         """The layer that computes `logits`; with a pointer there is no such single layer."""
@@ -286,6 +292,13 @@ class Seq2SeqGenerator(PreTrainedModel, GenerationMixin):
     def _reorder_cache(self, past_key_values: State, beam_idx: Tensor) -> State:
         hidden, cell = past_key_values
         return hidden.index_select(0, beam_idx), cell.index_select(0, beam_idx)
+
+
+def given(tensor: Tensor | None) -> Tensor:
+    """The tensor itself; raises if the output of an encoder lacks it."""
+    if tensor is None:
+        raise ValueError("expected the output of Seq2SeqGenerator.encoder, found a part missing.")
+    return tensor
 
 
 def lstm(width: int, hidden: int, layers: int = 1, dropout: float = 0.0) -> nn.LSTM:

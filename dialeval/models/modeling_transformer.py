@@ -5,13 +5,15 @@ two labels keep their names. The attention mask says which token the head reads,
 token: GPT-2's separator, end and padding are all the same token.
 """
 
+from typing import Any, cast
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers import AutoModel, PreTrainedModel
 from transformers.modeling_outputs import SequenceClassifierOutput
 
-from .configuration_transformer import TransformerDiscriminatorConfig
+from .configuration_transformer import Pooling, TransformerDiscriminatorConfig
 from .padding import align_left, inside
 
 
@@ -23,17 +25,21 @@ class TransformerDiscriminator(PreTrainedModel):
     supports_gradient_checkpointing = True
     _supports_sdpa = True
 
-    def __init__(self, config: TransformerDiscriminatorConfig, backbone: nn.Module | None = None):
+    def __init__(
+        self, config: TransformerDiscriminatorConfig, backbone: PreTrainedModel | None = None
+    ):
         super().__init__(config)
         shape = config.backbone_config
-        self.backbone = AutoModel.from_config(shape) if backbone is None else backbone
+        self.backbone: PreTrainedModel = (
+            AutoModel.from_config(shape) if backbone is None else backbone
+        )
         self.dropout = nn.Dropout(config.dropout)
         self.score = nn.Linear(shape.hidden_size, 1, bias=False)
         self.post_init()
 
     @classmethod
     def from_backbone(
-        cls, name: str, pooling: str | None = None, dropout: float = 0.0, **kwargs
+        cls, name: str, pooling: Pooling | None = None, dropout: float = 0.0, **kwargs: Any
     ) -> "TransformerDiscriminator":
         """A new head on a pretrained backbone.
 
@@ -52,8 +58,9 @@ class TransformerDiscriminator(PreTrainedModel):
         """
         backbone = AutoModel.from_pretrained(name, **kwargs)
         causal = not reads_ahead(backbone)
+        default: Pooling = "last" if causal else "mean"
         config = TransformerDiscriminatorConfig(
-            backbone.config, pooling or ("last" if causal else "mean"), causal, dropout
+            backbone.config, pooling or default, causal, dropout
         )
         model = cls(config, backbone)
         nn.init.normal_(model.score.weight, std=0.02)
@@ -65,13 +72,16 @@ class TransformerDiscriminator(PreTrainedModel):
         input_ids: Tensor,
         attention_mask: Tensor | None = None,
         labels: Tensor | None = None,
-        **kwargs,
+        **kwargs: Any,
     ) -> SequenceClassifierOutput:
         mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
         scores = self.score(self.dropout(self.pool(input_ids, mask))).squeeze(-1)  # (batch,)
         logits = torch.stack([torch.zeros_like(scores), scores], dim=-1)  # (batch, 2)
         loss = None if labels is None else F.cross_entropy(logits, labels)
-        return SequenceClassifierOutput(loss=loss, logits=logits)
+        # transformers annotates the legacy type, of which no tensor is an instance.
+        return SequenceClassifierOutput(
+            loss=cast("torch.FloatTensor | None", loss), logits=cast("torch.FloatTensor", logits)
+        )
 
     def pool(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         """What the head reads, shape `(batch, hidden)`."""

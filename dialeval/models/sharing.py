@@ -1,6 +1,7 @@
 """A discriminator on a language model's backbone: a copy of it, or the same tensors."""
 
 import copy
+from typing import Any
 
 from torch import nn
 from transformers import PreTrainedModel
@@ -36,7 +37,7 @@ def discriminator_on(
     return discriminator
 
 
-def backbone_of(model: PreTrainedModel) -> nn.Module:
+def backbone_of(model: PreTrainedModel) -> PreTrainedModel:
     """The model without its language-model head."""
-    inner = model.get_base_model() if hasattr(model, "get_base_model") else model
+    inner: Any = getattr(model, "get_base_model", lambda: model)()
     return getattr(inner, inner.base_model_prefix, inner)

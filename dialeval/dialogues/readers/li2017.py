@@ -70,10 +70,10 @@ def _read_split(source: Source, folder: Path, split: str, words: list[str]) -> I
     for rows in zip_longest(*(_pairs(member, words) for member in members)):
         number = next(row[0] for row in rows if row)
         with members[0].record(number):
-            if None in rows:
+            if not all(rows):
                 raise BadInput(f"expected as many lines in {_names(members)}, found fewer in some.")
-            pairs = [pair for _, pair in rows]
-            if None in pairs:
+            pairs = [pair for _, pair in rows if pair is not None]
+            if len(pairs) < len(rows):
                 continue  # reported where it was read
             if len({text for text, _ in pairs}) > 1:
                 raise BadInput(f"expected one source in {_names(members)}, found different ones.")

@@ -103,12 +103,15 @@ def _talk(talk: str) -> tuple[Turn, ...]:
     parts = [part.strip() for part in talk.split("<eos>")]
     if parts.pop():
         raise BadInput("expected <eos> at the end of each turn.")
-    turns = [_FAIR_TURN.fullmatch(part) for part in parts]
-    if None in turns:
-        raise BadInput(
-            f"expected YOU: or THEM: and a text, found {parts[turns.index(None)]!r:.60}."
-        )
-    texts = non_empty(turn["text"] for turn in turns)
-    first = turns[0]["speaker"]
-    speakers = ("A" if turn["speaker"] == first else "B" for turn in turns)
+    turns = [_fair_turn(part) for part in parts]
+    texts = non_empty(text for _, text in turns)
+    first = turns[0][0]
+    speakers = ("A" if speaker == first else "B" for speaker, _ in turns)
     return tuple(Turn(speaker, text) for speaker, text in zip(speakers, texts, strict=True))
+
+
+def _fair_turn(part: str) -> tuple[str, str]:
+    match = _FAIR_TURN.fullmatch(part)
+    if match is None:
+        raise BadInput(f"expected YOU: or THEM: and a text, found {part!r:.60}.")
+    return match["speaker"], match["text"]

@@ -38,15 +38,20 @@ def read_subtle(source: Source) -> Iterator[Dialogue]:
 
 
 def _fields(lines: list[str]) -> dict[str, str]:
-    matches = [_LINE.fullmatch(line) for line in lines]
-    if None in matches:
-        raise BadInput(f"expected `Field - text`, found {lines[matches.index(None)]!r:.60}.")
-    fields = {match[1]: match[2].strip() for match in matches}
+    pairs = [_field(line) for line in lines]
+    fields = dict(pairs)
     missing = [name for name in _FIELDS if not fields.get(name)]
     if missing or len(lines) != len(_FIELDS):
-        names = ", ".join(match[1] for match in matches)
+        names = ", ".join(name for name, _ in pairs)
         raise BadInput(f"expected each of {', '.join(_FIELDS)} once and filled, found {names}.")
     return fields
+
+
+def _field(line: str) -> tuple[str, str]:
+    match = _LINE.fullmatch(line)
+    if match is None:
+        raise BadInput(f"expected `Field - text`, found {line!r:.60}.")
+    return match[1], match[2].strip()
 
 
 def _milliseconds(text: str) -> int:

@@ -205,7 +205,7 @@ def _read_delimited(source: Source, delimiter: str) -> Iterator[Dialogue]:
             continue
         with source.record(rows.line_num):
             if None in row:
-                raise BadInput(f"expected {len(rows.fieldnames)} cells, found more.")
+                raise BadInput(f"expected {len(rows.fieldnames or ())} cells, found more.")
             yield table_record({k: v for k, v in row.items() if v not in (None, "")}, source)
 
 

@@ -31,7 +31,8 @@ def read_transcript(source: Source) -> Iterator[Dialogue]:
 
 
 def _chats(source: Source) -> Iterator[tuple[int, str, list[str]]]:
-    first, key, lines = 0, "", []
+    first, key = 0, ""
+    lines: list[str] = []
     for number, line in source.filled_lines():
         heading = _HEADING.fullmatch(line)
         if heading:
