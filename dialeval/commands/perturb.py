@@ -124,7 +124,7 @@ def settings_of(
         found[name]["lexicon"] = path
     for pair in settings:
         key, value = setting(pair)
-        name, dot, option = key.partition(".")
+        name, dot, option = key.rpartition(".")  # a name may be package.module:Class
         if not dot:
             hint = "Say --set random-swap.words_per_swap=3"
             raise BadInput(f"expected STRATEGY.OPTION=VALUE, found {pair!r}.", hint=hint)

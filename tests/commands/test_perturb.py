@@ -116,12 +116,12 @@ def test_the_list_names_every_strategy():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-s", "swap"], "Unknown strategy 'swap'"),
+        (["-s", "swap"], "unknown strategy 'swap'"),
         (["-s", "random-swap", "--turns", "first"], "Unknown turns 'first'"),
         (["-s", "random-swap", "--lexicon", "path"], "expected STRATEGY=PATH"),
         (["-s", "random-swap", "--set", "x=3"], "expected STRATEGY.OPTION=VALUE"),
         (["-s", "generative-paraphrase"], "has to be told which model"),
-        (["-s", "all", "--lexicon", "swap=x"], "Unknown strategy 'swap'"),
+        (["-s", "all", "--lexicon", "swap=x"], "unknown strategy 'swap'"),
     ],
 )
 def test_bad_arguments_say_what_to_do(data, arguments, message):

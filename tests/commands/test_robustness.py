@@ -162,7 +162,7 @@ def test_what_does_not_fit_is_refused(data, tmp_path):
         run(*files, "--model", "parrot")
     with pytest.raises(BadInput, match="expected NAME=FILE, found 'normal'"):
         run("--stored", "normal")
-    with pytest.raises(BadInput, match="Unknown strategy 'sing'"):
+    with pytest.raises(BadInput, match="unknown strategy 'sing'"):
         run("--model", "parrot", "--data", data, "-s", "sing")
     with pytest.raises(BadInput, match="--limit counts contexts"):
         run("--model", "parrot", "--data", data, "--limit", "0")
