@@ -1,7 +1,7 @@
-"""Where commands talk: results to standard output, everything else to standard error."""
+"""Output of commands: results go to standard output, everything else to standard error."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -12,23 +12,56 @@ err = Console(stderr=True, highlight=False)
 
 
 def say(message: str) -> None:
-    """Tell the user something beside the result, unless told to be quiet."""
+    """Print a message in addition to the result, unless DIALEVAL_QUIET is set."""
     if not os.environ.get("DIALEVAL_QUIET"):
         err.print(message, soft_wrap=True)  # a path that is broken in two cannot be copied
 
 
+def say_warnings(warnings: Iterable[str]) -> None:
+    """Print warnings, one per line."""
+    for warning in warnings:
+        say(f"[yellow]{escape(warning)}[/]")
+
+
 def say_error(message: str) -> None:
-    """Tell the user what went wrong."""
+    """Print an error."""
     err.print(f"[bold red]Error:[/] {escape(message)}", soft_wrap=True)
 
 
 @contextmanager
-def counting(what: str) -> Iterator[Callable[[int], None]]:
-    """A progress line that counts passages."""
+def counting(title: str) -> Iterator[Callable[[int], None]]:
+    """A progress line with the number of passages; gives what to call with it."""
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
-    quiet = bool(os.environ.get("DIALEVAL_QUIET")) or not err.is_terminal
-    with Progress(*columns, console=err, transient=True, disable=quiet) as progress:
-        task = progress.add_task(what)
-        yield lambda n: progress.update(task, description=f"{what}: {n:,} passages")
+    with Progress(*columns, console=err, transient=True, disable=_is_quiet()) as progress:
+        task = progress.add_task(title)
+        yield lambda n: progress.update(task, description=f"{title}: {n:,} passages")
+
+
+@contextmanager
+def progress_bar(title: str = "evaluating") -> Iterator[Callable[[float, float, str], None]]:
+    """A bar with the remaining time; gives what to call with done, total and a description."""
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=err, transient=True, disable=_is_quiet()) as progress:
+        task = progress.add_task(title, total=None)
+        yield lambda done, total, description: progress.update(
+            task, completed=done, total=total, description=description
+        )
+
+
+def _is_quiet() -> bool:
+    return bool(os.environ.get("DIALEVAL_QUIET")) or not err.is_terminal

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dialeval.commands.console import out, say
+from dialeval.commands.console import out, progress_bar, say
 
 
 def demo(
@@ -87,13 +87,13 @@ def _answers(output_dir: Path, test: Any, seed: int) -> dict[str, Any]:
 
 
 def _evaluate(output_dir: Path, systems: dict[str, Any], seed: int) -> None:
-    from dialeval.commands.evaluate import progress, show
+    from dialeval.commands.evaluate import show
     from dialeval.protocols.evaluation import EvaluationRun, align, evaluate
 
     human = systems.pop("human")
     folder = output_dir / "evaluation"
     run = EvaluationRun(seeds=3, seed=seed, output_dir=str(folder), overwrite=True)
-    with progress() as on_progress:
+    with progress_bar() as on_progress:
         told = evaluate(align(human, systems), run, on_progress=on_progress)
     show(told, folder, "table")
 

@@ -1,15 +1,20 @@
-"""`dialeval ere`: can an evaluator be trusted, where the right answer is known?"""
+"""`dialeval ere`: is an evaluator reliable where the right answer is known?"""
+
+from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dialeval.commands.console import out, say
+from dialeval.commands.console import out, progress_bar, say, say_warnings
 from dialeval.commands.data import options as o
 from dialeval.commands.evaluate import Evaluators, Formats
 
-NOBODY = "none"
+if TYPE_CHECKING:
+    from dialeval.metrics.results import RunResults
+
+NO_SYSTEM = "none"
 
 
 def ere(
@@ -17,26 +22,29 @@ def ere(
     system: Annotated[
         list[str] | None,
         typer.Option(
-            help="Whose replies are halved for machine_machine: NAME=FILE, or who answers now; "
-            "parrot by default, none to leave that scenario out. Repeatable."
+            help="System for the scenario machine / machine: NAME=FILE with its responses, or a "
+            "live system; parrot by default, none to skip that scenario. Repeatable."
         ),
     ] = None,
     evaluator: Evaluators = None,
     scores: Annotated[
         Path | None,
         typer.Option(
-            help="Or a table of scores (.jsonl, .csv, .parquet): score, label, scenario; also "
-            "dialogue_id, evaluator, system."
+            help="Instead of all above, a table of your own scores (.jsonl, .csv, .parquet) with "
+            "the columns score, label and scenario, and if you like dialogue_id, evaluator, system."
         ),
     ] = None,
     threshold: Annotated[
-        float, typer.Option(help="Of --scores: from which one on a response is taken for human.")
+        float, typer.Option(help="With --scores: the score from which a response counts as human.")
     ] = 0.5,
     lower_is_human: Annotated[
-        bool, typer.Option("--lower-is-human", help="Of --scores: humans are below it.")
+        bool, typer.Option("--lower-is-human", help="With --scores: lower scores are more human.")
     ] = False,
     transfer: Annotated[
-        bool, typer.Option("--transfer", help="Of --scores: the judge did not learn the scenarios.")
+        bool,
+        typer.Option(
+            "--transfer", help="With --scores: the evaluator was not retrained on the scenarios."
+        ),
     ] = False,
     output_dir: o.OutputDir = Path("runs/ere"),
     limit: o.Limit = None,
@@ -51,69 +59,56 @@ def ere(
     decoding: o.DecodingName = "sampling",
     overwrite: o.Overwrite = False,
 ) -> None:
-    """Put evaluators where the right answer is known: the reliability error and its scenarios.
+    """Test evaluators where the right answer is known: the evaluator reliability error (ERE).
 
-    Two halves of one author should not be told apart (.5); random and following replies should be
-    told from true ones (0). With no options a parrot answers 500 contexts of the embedded corpus.
+    In two scenarios both sides come from the same author, so AdverSuc should be .5; in two others
+    the human response is replaced by a random one or by the next turn, so it should be 0. ERE is
+    the mean deviation: 0 is a perfect evaluator, .25 a random guess.
+
+    Without options, a parrot responds to 500 contexts of the embedded corpus.
     """
-    from dialeval.commands.evaluate import check_asked, progress
+    from dialeval.commands.evaluate import check_options, read_data
     from dialeval.dialogues import BadInput
 
-    check_asked(format, limit, output_dir)
+    check_options(format, limit, output_dir)
     if scores and (human or system or evaluator):
         hint = "Leave out --human, --system and --evaluator."
-        raise BadInput("--scores brings everything along.", hint=hint)
+        raise BadInput("--scores cannot be combined with data to evaluate.", hint=hint)
     if scores:
         from dialeval.protocols.evaluation.scores import reliability_of_scores
 
-        direction = {"higher_is_human": not lower_is_human, "retrained": not transfer}
-        told = reliability_of_scores(scores, output_dir, threshold, seed=seed, overwrite=overwrite,
-                                     **direction)  # fmt: skip
-        _show(told, output_dir, format)
+        results = reliability_of_scores(
+            scores, output_dir, threshold, higher_is_human=not lower_is_human,
+            retrained=not transfer, seed=seed, overwrite=overwrite,
+        )  # fmt: skip
+        _show(results, output_dir, format)
         return
     from dialeval.protocols.evaluation import EvaluationRun, reliability
 
-    run = EvaluationRun(evaluator, folds, seed=seed, output_dir=str(output_dir),
-                        overwrite=overwrite)  # fmt: skip
+    run = EvaluationRun(
+        evaluator, folds, seed=seed, output_dir=str(output_dir), overwrite=overwrite
+    )
     options = o.read_options(
         input_format, skip_bad, context_turns=context_turns, filter=filter, allow_empty=True
     )
-    answering = (output_dir, seed, decoding, max_new_tokens)
-    data = _material(human, system or ["parrot"], options, limit, *answering)
-    with progress() as on_progress:
-        told = reliability(data, run, on_progress=on_progress)
-    _show(told, output_dir, format)
+    systems = [text for text in system or ["parrot"] if text != NO_SYSTEM]
+    data = read_data(
+        human, systems, options, output_dir, limit=limit, seed=seed, decoding=decoding,
+        max_new_tokens=max_new_tokens, allow_none=True,
+    )  # fmt: skip
+    with progress_bar() as on_progress:
+        _show(reliability(data, run, on_progress=on_progress), output_dir, format)
 
 
-def _material(
-    human: list[str] | None,
-    wanted: list[str],
-    options: Any,
-    limit: int | None,
-    folder: Path,
-    seed: int,
-    *how: Any,
-) -> Any:
-    """Human passages, and the systems' answers to them where there are systems."""
-    from dialeval.commands.evaluate import all_answers, human_passages
-    from dialeval.protocols.evaluation import align
-
-    passages, _ = human_passages(human, options, limit, seed)
-    wanted = [text for text in wanted if text != NOBODY]
-    systems, training = all_answers(wanted, passages, options, folder, seed, *how)
-    return align(passages, systems, training=training, allow_none=True)
-
-
-def _show(told: dict[str, Any], output_dir: Path, format: str) -> None:
+def _show(results: RunResults, output_dir: Path, format: str) -> None:
     from rich.markup import escape
 
     from dialeval.commands.evaluate import as_text
     from dialeval.reports.evaluation import evaluation_table
 
     if format == "table":
-        out.print(evaluation_table(told, out.width))
+        out.print(evaluation_table(results, out.width))
     else:
-        print(as_text(told, format))
-    for warning in told["warnings"]:
-        say(f"[yellow]{escape(warning)}[/]")
+        print(as_text(results, format))
+    say_warnings(results.warnings)
     say(f"Numbers: [bold]{escape(str(output_dir / 'results.json'))}[/]")

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dialeval.commands.console import out, say
+from dialeval.commands.console import out, progress_bar, say
 from dialeval.commands.data import options as o
 
 
@@ -130,7 +130,6 @@ def _judged(
     """What the LLM says about the run's systems."""
     from rich.markup import escape
 
-    from dialeval.commands.evaluate import progress
     from dialeval.dialogues import BadInput, by_author
     from dialeval.protocols.llm_judge import LlmJudge, judge_systems
     from dialeval.protocols.panel import run_contests
@@ -144,5 +143,5 @@ def _judged(
     contests, warnings = run_contests(run, passages, limit, seed)
     for warning in warnings:
         say(f"[yellow]{escape(warning)}[/]")
-    with progress() as on_progress:
+    with progress_bar() as on_progress:
         return judge_systems(LlmJudge(asker, run / "cache"), contests, seed, on_progress)

@@ -1,14 +1,18 @@
-"""`dialeval report`: a run's report again, from what stands in its folder."""
+"""`dialeval report`: write the report of a finished run again."""
+
+from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from dialeval.commands.console import say
 
 FORMATS = ("html", "markdown", "latex", "json")
+_EVALUATIONS = ("evaluation", "reliability")
+_HINT = "Give the --output-dir of a finished `dialeval evaluate`, `ere` or `robustness`."
 
 
 def report(
@@ -18,79 +22,99 @@ def report(
             help="Output folder of `dialeval evaluate`, `ere`, `robustness`, or of recipes/att.py."
         ),
     ],
-    format: Annotated[str, typer.Option("--format", help=f"One of {', '.join(FORMATS)}.")] = "html",
+    format: Annotated[
+        str, typer.Option("--format", help=f"Format of the report: {', '.join(FORMATS)}.")
+    ] = "html",
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="File; report.html in the folder, others are printed."),
+        typer.Option(
+            "--output",
+            "-o",
+            help="File to write. By default HTML goes to report.html in the folder, and other "
+            "formats are printed.",
+        ),
     ] = None,
 ) -> None:
-    """Write the report of a finished run again; nothing is judged or computed anew."""
+    """Write the report of a finished run again, from its results; nothing is computed again."""
     from rich.markup import escape
 
-    from dialeval.dialogues import BadInput, atomic_write
+    from dialeval.dialogues import BadInput
 
     if format not in FORMATS:
         raise BadInput(f"Unknown format {format!r}.", hint=f"Choose from {', '.join(FORMATS)}.")
     if output is not None and output.is_dir():
         hint = f"Name a file in it, for example {output / 'report.html'}"
         raise BadInput("expected a file name, found a directory.", output, hint=hint)
-    told = _told(run)
-    if (other := _other_page(told)) is not None:
-        if format != "html" or output is not None:
-            hint = "Leave out --format and --output: it goes to report.html in the folder."
-            raise BadInput("this kind of run has a page of HTML only.", run, hint=hint)
-        output = other(run)
-    elif format == "html":
-        output = _page(run, output)
+    protocol = _protocol(run)
+    if protocol not in _EVALUATIONS and (format != "html" or output is not None):
+        hint = "Leave out --format and --output: it is written to report.html in the folder."
+        raise BadInput("the report of such a run is an HTML page only.", run, hint=hint)
+    if format == "html":
+        path = _write_page(protocol, run, output)
     else:
-        from dialeval.commands.evaluate import as_text
-
-        text = as_text(told, format)
-        if output is None:
-            print(text)
-            return
-        with atomic_write(output) as file:
-            file.write(text.rstrip("\n") + "\n")
-    say(f"Report: [bold]{escape(str(output))}[/]")
+        path = _write_text(run, format, output)
+    if path is not None:
+        say(f"Report: [bold]{escape(str(path))}[/]")
 
 
-def _told(run: Path) -> dict[str, Any]:
-    """What the run found, once it is a run whose report this is."""
+def _protocol(run: Path) -> str:
+    """Which kind of run a folder holds.
+
+    Raises:
+        BadInput: It holds none whose report can be written.
+    """
     from dialeval.dialogues import BadInput
-    from dialeval.protocols.comparison import read_results
+    from dialeval.metrics.results import RESULTS, RunResults, read_results
 
-    hint = "Give the --output-dir of a finished `dialeval evaluate` or `dialeval ere`."
     if not run.is_dir():
-        found = "a file" if run.exists() else "nothing"
-        raise BadInput(f"expected a folder, found {found}.", run, hint=hint)
-    told = read_results(run)
-    metrics = {row["metric"] for row in told["results"]}
-    if _other_page(told) is not None:
-        return told
-    if not metrics & {"adversuc", "ere", "ere_transfer"}:
-        held = ", ".join(sorted(map(str, metrics))) or "none"
-        raise BadInput(f"these are no results of an evaluation, but {held}.", run, hint=hint)
-    return told
+        reality = "a file" if run.exists() else "nothing"
+        raise BadInput(f"expected a folder, found {reality}.", run, hint=_HINT)
+    if not (run / RESULTS).is_file():
+        raise BadInput("no results.json here.", run, hint=_HINT)
+    try:
+        content = read_results(run / RESULTS)
+        RunResults.from_dict(content)  # refuses another schema version
+    except ValueError as error:
+        raise BadInput(str(error), run) from None
+    protocol = str(content["protocol"])
+    if protocol not in (*_EVALUATIONS, *_PAGES):
+        raise BadInput(f"there is no report for results of kind {protocol!r}.", run, hint=_HINT)
+    return protocol
 
 
-def _other_page(told: dict[str, Any]) -> Callable[[Path], Path] | None:
-    """What writes the page of a run that is no evaluation, if it is known."""
-    if told.get("games") is not None:
-        from dialeval.reports.att import write_att_report
-
-        return write_att_report
-    if (told.get("settings") or {}).get("strategies") is not None:
-        from dialeval.reports.robustness_html import write_robustness_report
-
-        return write_robustness_report
-    return None
-
-
-def _page(run: Path, output: Path | None) -> Path:
+def _write_page(protocol: str, run: Path, output: Path | None) -> Path:
     from dialeval.dialogues import BadInput
-    from dialeval.reports.evaluation_html import write_report
+    from dialeval.registry import import_object
+    from dialeval.reports.evaluation import write_report
 
     try:
-        return write_report(run, output)
+        if protocol in _EVALUATIONS:
+            return write_report(run, output)
+        write: Callable[[Path], Path] = import_object(_PAGES[protocol], "dialeval")
+        return write(run)
     except ValueError as error:
         raise BadInput(str(error)) from None
+
+
+_PAGES = {
+    "game": "dialeval.reports.att:write_att_report",
+    "robustness": "dialeval.reports.robustness:write_robustness_report",
+}
+"""Functions that write other pages, imported when they are used."""
+
+
+def _write_text(run: Path, format: str, output: Path | None) -> Path | None:
+    """Write the text to a file, or print it and return `None`."""
+    from dialeval.commands.evaluate import as_text
+    from dialeval.dialogues import BadInput
+    from dialeval.files import atomic_write_text
+    from dialeval.reports.evaluation.html import load_evaluation
+
+    try:
+        text = as_text(load_evaluation(run), format)
+    except ValueError as error:
+        raise BadInput(str(error)) from None
+    if output is None:
+        print(text)
+        return None
+    return atomic_write_text(output, text.rstrip("\n") + "\n")

@@ -17,15 +17,15 @@ QUICK = ("--evaluator", "svm-unigram", "--folds", 2)
 
 
 def talk(dialogues: int = 30, turns: int = 3) -> list[dict]:
-    rng, found = random.Random(0), []
+    rng, passages = random.Random(0), []
     for number in range(dialogues):
-        said = [" ".join(rng.choices(WORDS, k=rng.randint(3, 9))) for _ in range(turns + 2)]
-        found += [
-            {"id": f"d{number}#{at}", "dialogue_id": f"d{number}", "context": [said[at - 1]],
-             "response": said[at], "following": said[at + 1], "author": "human"}
+        turn_texts = [" ".join(rng.choices(WORDS, k=rng.randint(3, 9))) for _ in range(turns + 2)]
+        passages += [
+            {"id": f"d{number}#{at}", "dialogue_id": f"d{number}", "context": [turn_texts[at - 1]],
+             "response": turn_texts[at], "following": turn_texts[at + 1], "author": "human"}
             for at in range(1, turns + 1)
         ]  # fmt: skip
-    return found
+    return passages
 
 
 def written(folder="x") -> dict:
@@ -34,52 +34,52 @@ def written(folder="x") -> dict:
 
 
 def by_hand(rows: list[dict], threshold: float = 0.5) -> dict[str, float]:
-    """AdverSuc of each scenario: the mean of both classes' shares of wrong judgements."""
-    found = {}
+    """AdverSuc of each scenario: the mean of both classes' shares of wrong decisions."""
+    values = {}
     for name in GOLD:
         wrong = {0: [], 1: []}
         for row in rows:
             if row["scenario"] == name:
                 wrong[int(row["label"])].append((row["score"] >= threshold) != bool(row["label"]))
         if wrong[0]:
-            found[name] = (np.mean(wrong[0]) + np.mean(wrong[1])) / 2
-    return found
+            values[name] = (np.mean(wrong[0]) + np.mean(wrong[1])) / 2
+    return values
 
 
 def test_the_error_of_an_evaluator_alone(run, write):
     write("human.jsonl", talk())
     code, out, err = run("ere", "--human", "human.jsonl", *QUICK, "-o", "x")
     assert code == 0, err
-    assert "parrot" in out and "noise" in out and ".25 for a coin" in " ".join(out.split())
-    told = written()
+    assert "parrot" in out and "noise" in out and ".25 for a random guess" in " ".join(out.split())
+    results = written()["results"]
     rows = parquet.read_table("x/scores.parquet").to_pylist()
-    assert {row["scenario"] for row in rows} == set(GOLD)  # and nothing that is not asked for
-    for judge in ("svm-unigram", "coin", "length"):
-        [found] = [row for row in told["results"] if row["evaluator"] == judge]
-        expected = by_hand([row for row in rows if row["evaluator"] == judge])
+    assert {row["scenario"] for row in rows} == set(GOLD)  # and no other
+    for evaluator in ("svm-unigram", "coin", "length"):
+        [result] = [row for row in results if row["evaluator"] == evaluator]
+        expected = by_hand([row for row in rows if row["evaluator"] == evaluator])
         off = [abs(expected[name] - gold) for name, gold in GOLD.items()]
-        assert (found["metric"], found["system"]) == ("ere", "parrot")
-        assert found["value"] == pytest.approx(np.mean(off))
+        assert (result["metric"], result["system"]) == ("ere", "parrot")
+        assert result["value"] == pytest.approx(np.mean(off))
         for name, value in expected.items():
-            assert found["details"]["scenarios"][name]["deviation"] == pytest.approx(
+            assert result["details"]["scenarios"][name]["deviation"] == pytest.approx(
                 value - GOLD[name]
             )
-        assert f"{found['value']:.3f}".removeprefix("0") in out
+        assert f"{result['value']:.3f}".removeprefix("0") in out
     before = out
     code, out, _ = run("ere", "--human", "human.jsonl", *QUICK, "-o", "x")
     assert code == 0 and out == before
     code, out, _ = run("ere", "--scores", "x/scores.parquet", "-o", "y")
     again = {row["evaluator"]: row["value"] for row in written("y")["results"]}
-    assert again == {row["evaluator"]: row["value"] for row in told["results"]}
+    assert again == {row["evaluator"]: row["value"] for row in results}
 
 
 def test_without_a_system_the_error_is_refused_and_the_rest_is_shown(run, write):
     write("human.jsonl", talk())
     code, _, err = run("ere", "--human", "human.jsonl", "--system", "none", *QUICK, "-o", "x")
     assert code == 0 and "ERE skipped: machine_machine needs a system. Name one: --system" in err
-    [found] = [row for row in written()["results"] if row["evaluator"] == "svm-unigram"]
-    assert found["value"] is None and found["details"]["missing"] == ["machine_machine"]
-    assert set(found["details"]["scenarios"]) == {"human_human", "human_random", "human_next"}
+    [result] = [row for row in written()["results"] if row["evaluator"] == "svm-unigram"]
+    assert result["value"] is None and result["details"]["missing"] == ["machine_machine"]
+    assert set(result["details"]["scenarios"]) == {"human_human", "human_random", "human_next"}
     code, _, _ = run("check", "x", "--max", "ere=0.9")
     assert code == 1
 
@@ -114,16 +114,16 @@ def test_scores_in_a_table_of_any_kind(run, write, tmp_path, kind):
         parquet.write_table(pa.Table.from_pylist(rows), path)
     code, _, err = run("ere", "--scores", path, "--threshold", 0.4, "-o", "x")
     assert code == 0, err
-    [found] = written()["results"]
+    [result] = written()["results"]
     columns = [[row[name] for row in rows] for name in ("score", "label", "scenario")]
     groups = [row["dialogue_id"] for row in rows]
     expected = ere(*columns, threshold=0.4, groups=groups)
-    assert (found["value"], found["low"]) == (expected["ere"], expected["low"])
-    assert "thr:0.4|" in found["signature"] and "trained_on:unknown" in found["signature"]
+    assert (result["value"], result["low"]) == (expected["ere"], expected["low"])
+    assert "thr:0.4|" in result["signature"] and "trained_on:unknown" in result["signature"]
     assert scenario_success(*columns, threshold=0.4, groups=groups) == expected["scenarios"]
 
 
-def test_scores_that_are_low_for_humans_and_of_a_judge_that_was_not_retrained(run, write):
+def test_scores_that_are_low_for_humans_and_of_an_evaluator_that_was_not_retrained(run, write):
     rows = table()
     write("up.jsonl", rows)
     write("down.jsonl", [{**row, "score": -row["score"]} for row in rows])
@@ -136,7 +136,7 @@ def test_scores_that_are_low_for_humans_and_of_a_judge_that_was_not_retrained(ru
     assert "not comparable with ERE" in " ".join(out.split())
 
 
-def test_evaluators_and_systems_of_one_table_stand_apart(run, write):
+def test_evaluators_and_systems_of_one_table_are_kept_separate(run, write):
     first, second = table(seed=0), table(seed=1)
     rows = [{**row, "evaluator": "a"} for row in first]
     for row in second:
@@ -144,9 +144,9 @@ def test_evaluators_and_systems_of_one_table_stand_apart(run, write):
         rows += [{**row, "evaluator": "b", "system": system} for system in systems]
     write("s.jsonl", rows)
     assert run("ere", "--scores", "s.jsonl", "-o", "x")[0] == 0
-    found = {(row["evaluator"], row["system"]): row["value"] for row in written()["results"]}
-    assert found.keys() == {("a", ""), ("b", "p"), ("b", "q")}
-    assert found["b", "p"] == found["b", "q"] != found["a", ""]
+    values = {(row["evaluator"], row["system"]): row["value"] for row in written()["results"]}
+    assert values.keys() == {("a", ""), ("b", "p"), ("b", "q")}
+    assert values["b", "p"] == values["b", "q"] != values["a", ""]
 
 
 def edited(**changes) -> list[dict]:
@@ -170,7 +170,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_bad_scores_end_in_clear_words(run, write, name):
+def test_bad_scores_give_a_clear_message(run, write, name):
     content, words = REFUSED[name]
     write("scores.jsonl", content)
     code, out, err = run("ere", "--scores", "scores.jsonl", "-o", "x")
@@ -181,8 +181,8 @@ def test_a_missing_scenario_refuses_the_error_and_names_it(run, write):
     write("scores.jsonl", [row for row in table() if row["scenario"] != "human_next"])
     code, _, err = run("ere", "--scores", "scores.jsonl", "-o", "x")
     assert code == 0 and "No ERE of scores: there are no scores of human_next." in err
-    [found] = written()["results"]
-    assert found["value"] is None and len(found["details"]["scenarios"]) == 3
+    [result] = written()["results"]
+    assert result["value"] is None and len(result["details"]["scenarios"]) == 3
 
 
 @pytest.mark.parametrize(
@@ -190,12 +190,12 @@ def test_a_missing_scenario_refuses_the_error_and_names_it(run, write):
     [
         (("--scores", "nowhere.jsonl"), "nowhere.jsonl: there is no such file"),
         (("--scores", "scores.xml"), "could not read it: unknown ending '.xml'"),
-        (("--scores", "scores.jsonl", "--human", "h.jsonl"), "--scores brings everything along"),
+        (("--scores", "scores.jsonl", "--human", "h.jsonl"), "--scores cannot be combined"),
         (("--scores", "scores.jsonl", "-o", "scores.jsonl"), "expected a folder for the results"),
         (("--format", "pdf"), "Unknown format 'pdf'"),
     ],
 )
-def test_what_cannot_be_asked_is_refused(run, write, arguments, words):
+def test_bad_options_are_refused(run, write, arguments, words):
     write("scores.jsonl", table())
     write("scores.xml", "<x/>")
     code, out, err = run("ere", *arguments)

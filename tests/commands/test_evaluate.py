@@ -22,8 +22,8 @@ def run(*arguments):
     patch.setattr(sys, "argv", ["dialeval", *map(str, arguments)])
     with pytest.raises(SystemExit) as stop:
         main()
-    told = capsys.readouterr()
-    return stop.value.code or 0, told.out, " ".join(told.err.split())
+    captured = capsys.readouterr()
+    return stop.value.code or 0, captured.out, " ".join(captured.err.split())
 
 
 @pytest.fixture(autouse=True)
@@ -36,12 +36,12 @@ def talk(contexts: int = 80) -> list[dict]:
     """Human passages in two turns a dialogue."""
     rng = random.Random(0)
 
-    def said() -> str:
+    def sentence() -> str:
         return " ".join(rng.choices(WORDS, k=rng.randint(3, 9)))
 
     return [
-        {"id": f"c{row}", "dialogue_id": f"d{row // 2}", "context": [said()], "response": said(),
-         "author": "human"}
+        {"id": f"c{row}", "dialogue_id": f"d{row // 2}", "context": [sentence()],
+         "response": sentence(), "author": "human"}
         for row in range(contexts)
     ]  # fmt: skip
 
@@ -68,19 +68,20 @@ def test_every_format_and_what_is_left_in_the_folder(files, tmp_path):
                  "--system", "blue=many.jsonl", "--system", "parrot", *QUICK)  # fmt: skip
     code, out, err = run(*arguments)
     assert code == 0, err
-    assert "[bot]: judge too weak to say." in out and "AdverSuc" in out and "svm-unigram" in out
+    assert "[bot], evaluated by svm-unigram: evaluator too weak: inconclusive" in out
+    assert "AdverSuc" in out
     assert "80 contexts are few" in err and "report.html" in err
-    told = written(tmp_path / "x")
-    assert told["settings"]["systems"] == ["[bot]", "blue", "parrot"]
-    values = {(row["metric"], row["system"], row["evaluator"]): row for row in told["results"]}
+    results = written(tmp_path / "x")
+    assert results["settings"]["systems"] == ["[bot]", "blue", "parrot"]
+    values = {(row["metric"], row["system"], row["evaluator"]): row for row in results["results"]}
     assert values["adversuc", "[bot]", "svm-unigram"]["value"] == 0.0
     assert values["adversuc", "blue", "svm-unigram"]["value"] == 0.0
     assert {"coin", "length"} < {evaluator for _, _, evaluator in values}
     scores = parquet.read_table(tmp_path / "x" / "scores.parquet")
-    said = {row["response"].split()[-1] for row in scores.to_pylist() if row["author"] == "blue"}
-    assert said == {"blue"}
+    blue = [row["response"] for row in scores.to_pylist() if row["author"] == "blue"]
+    assert {text.split()[-1] for text in blue} == {"blue"}
     page = (tmp_path / "x" / "report.html").read_text("utf-8")
-    assert all(name in page for name in ("[bot]", "blue", "parrot", told["signature"]))
+    assert all(name in page for name in ("[bot]", "blue", "parrot", results["signature"]))
 
     before = (tmp_path / "x" / "results.json").read_bytes()
     code, out, err = run(*arguments, "--format", "markdown")
@@ -88,7 +89,7 @@ def test_every_format_and_what_is_left_in_the_folder(files, tmp_path):
     code, out, err = run(*arguments, "--format", "latex")
     assert code == 0 and r"\begin{tabular}" in out and r"\toprule" in out and "parrot" in out
     code, out, err = run(*arguments, "--format", "json")
-    assert code == 0 and json.loads(out) == told
+    assert code == 0 and json.loads(out) == results
     assert (tmp_path / "x" / "results.json").read_bytes() == before
 
 
@@ -102,8 +103,8 @@ def test_another_run_is_refused_until_it_may_be_replaced(files, tmp_path):
     assert all(path.read_bytes() == content for path, content in kept.items())
     code, _, err = run(*common, "--system", "parrot", "--limit", 60, "--overwrite")
     assert code == 0, err
-    told = written(tmp_path / "x")
-    assert {row["n"] for row in told["results"] if row["metric"] == "adversuc"} == {120}
+    results = written(tmp_path / "x")
+    assert {row["n"] for row in results["results"] if row["metric"] == "adversuc"} == {120}
 
 
 def test_a_file_is_a_system_by_its_own_name_and_needs_no_ids(files, write, tmp_path):
@@ -112,9 +113,9 @@ def test_a_file_is_a_system_by_its_own_name_and_needs_no_ids(files, write, tmp_p
     code, _, err = run("evaluate", "--human", "human.jsonl", "--system", "bare.jsonl", *QUICK,
                        "-o", "x")  # fmt: skip
     assert code == 0, err
-    [found] = [row for row in written(tmp_path / "x")["results"]
-               if (row["metric"], row["evaluator"]) == ("adversuc", "svm-unigram")]  # fmt: skip
-    assert (found["system"], found["value"], found["n"]) == ("bare", 0.0, 160)
+    [result] = [row for row in written(tmp_path / "x")["results"]
+                if (row["metric"], row["evaluator"]) == ("adversuc", "svm-unigram")]  # fmt: skip
+    assert (result["system"], result["value"], result["n"]) == ("bare", 0.0, 160)
 
 
 def test_markup_in_responses_and_names_is_printed_as_it_is(files, write, tmp_path):
@@ -123,16 +124,16 @@ def test_markup_in_responses_and_names_is_printed_as_it_is(files, write, tmp_pat
     code, out, err = run("evaluate", "--human", "human.jsonl", "--system", "[/x]=odd.jsonl",
                          *QUICK, "-o", "x")  # fmt: skip
     assert code == 0, err
-    assert "[/x]: " in out and "'[/bold] oh [red]'" in err
+    assert "[/x], evaluated by svm-unigram: " in out and "'[/bold] oh [red]'" in err
 
 
-# Judges that are not retrained, and a second human.
+# Evaluators that are not retrained, and a second human.
 
 
-class Judge:
-    """A saved judge, as far as its name and weights are concerned."""
+class SavedScorer:
+    """A saved evaluator, as far as its name and weights are concerned."""
 
-    name, higher_is_human, decision, signature = "judge", True, Decision(), "judge"
+    name, higher_is_human, decision, signature = "saved", True, Decision(), "saved"
     fingerprint = "abc"
 
     def __call__(self, passages):
@@ -141,87 +142,87 @@ class Judge:
 
 @pytest.fixture
 def saved(monkeypatch, tmp_path):
-    monkeypatch.setattr("dialeval.protocols.evaluation.frozen.load_scorer", lambda _: Judge())
-    (tmp_path / "judge").mkdir()
-    return ("--evaluator", "judge", "--folds", 2, "--seeds", 1, "-o", "x")
+    monkeypatch.setattr("dialeval.protocols.evaluation.frozen.load_scorer", lambda _: SavedScorer())
+    (tmp_path / "saved").mkdir()
+    return ("--evaluator", "saved", "--folds", 2, "--seeds", 1, "-o", "x")
 
 
 @pytest.mark.parametrize("manifest", [{"training": {"discriminator_fingerprint": "abc"}},
                                       {"discriminator_fingerprint": ["abc"]}])  # fmt: skip
-def test_a_file_whose_manifest_names_the_judge_is_warned_of(files, saved, write, manifest):
+def test_a_file_whose_manifest_names_the_evaluator_gives_a_warning(files, saved, write, manifest):
     write("bot.jsonl.run.json", json.dumps(manifest))
     arguments = ("--human", "human.jsonl", "--system", "bot=bot.jsonl", "--system", "parrot")
     code, _, err = run("evaluate", *arguments, *saved)
-    assert code == 0 and "bot: judge is the discriminator that the generator was trained" in err
-    assert "parrot: judge is" not in err
-    code, _, err = run("transfer", *arguments, "--evaluator", "judge", "-o", "y")
-    assert code == 0 and "bot: judge is the discriminator that the generator was trained" in err
+    assert code == 0 and "bot: saved is the discriminator that the generator was trained" in err
+    assert "parrot: saved is" not in err
+    code, _, err = run("transfer", *arguments, "--evaluator", "saved", "-o", "y")
+    assert code == 0 and "bot: saved is the discriminator that the generator was trained" in err
 
 
 @pytest.mark.parametrize("content", ["[]", "not JSON", '{"training": 3}'])
-def test_a_manifest_that_says_nothing_is_no_obstacle(files, saved, write, content):
+def test_a_manifest_without_information_is_ignored(files, saved, write, content):
     write("bot.jsonl.run.json", content)
     code, _, err = run("evaluate", "--human", "human.jsonl", "--system", "bot=bot.jsonl", *saved)
     assert code == 0 and "trained against" not in err
 
 
 class Trained:
-    """A generator's responder that remembers whom it learnt from."""
+    """A responder whose generator records the discriminator it was trained against."""
 
     name, signature = "gen", "gen"
     generator = SimpleNamespace(training={"discriminator_fingerprint": "abc"})
 
     def stream(self, passages):
-        for place, passage in enumerate(passages):
-            yield place, passage.with_response("hello you", self.name)
+        for index, passage in enumerate(passages):
+            yield index, passage.with_response("hello you", self.name)
 
 
-def test_a_generator_that_learnt_from_the_judge_is_warned_of(files, saved, monkeypatch):
+def test_a_generator_trained_against_the_evaluator_gives_a_warning(files, saved, monkeypatch):
     monkeypatch.setattr("dialeval.commands.generate.load_and_say", lambda *_, **__: Trained())
     code, _, err = run("evaluate", "--human", "human.jsonl", "--system", "some/model", *saved)
-    assert code == 0 and "gen: judge is the discriminator that the generator was trained" in err
+    assert code == 0 and "gen: saved is the discriminator that the generator was trained" in err
 
 
-def test_a_saved_judge_has_the_column_of_its_own(files, saved, tmp_path):
+def test_a_saved_evaluator_is_applied_as_it_is(files, saved, tmp_path):
     arguments = ("--human", "human.jsonl", "--system", "bot=bot.jsonl", *saved)
     code, out, err = run("evaluate", *arguments)
     assert code == 0, err
-    [found] = [row for row in written(tmp_path / "x")["results"]
-               if (row["metric"], row["evaluator"]) == ("adversuc", "judge")]  # fmt: skip
-    assert found["value"] == 0.0 and "trained_on:others" in found["signature"]
+    [result] = [row for row in written(tmp_path / "x")["results"]
+                if (row["metric"], row["evaluator"]) == ("adversuc", "saved")]  # fmt: skip
+    assert result["value"] == 0.0 and "trained_on:others" in result["signature"]
     code, out, _ = run("evaluate", *arguments, "--format", "json")
     assert code == 0 and json.loads(out) == written(tmp_path / "x")
 
 
 def references(contexts: int = 60) -> list[dict]:
-    """DailyDialog++ as it comes: two people answer each context."""
+    """Records in the format of DailyDialog++: two people answer each context."""
     rows = talk(contexts)
     others = [*rows[1:], rows[0]]
     return [
-        {"id": place, "context": row["context"],
+        {"id": index, "context": row["context"],
          "positive_responses": [row["response"], other["response"]],
          "adversarial_negative_responses": ["no"], "random_negative_responses": ["yes"]}
-        for place, (row, other) in enumerate(zip(rows, others, strict=True))
+        for index, (row, other) in enumerate(zip(rows, others, strict=True))
     ]  # fmt: skip
 
 
-def test_a_second_human_stands_in_the_table_and_is_no_system(write, tmp_path):
+def test_a_second_human_is_in_the_table_but_is_no_system(write, tmp_path):
     write("human.jsonl", references())
     arguments = ("evaluate", "--human", "human.jsonl", "--system", "parrot", *QUICK, "-o", "x")
     code, out, err = run(*arguments)
     assert code == 0, err
-    told = written(tmp_path / "x")
-    rows = [row for row in told["results"] if row["system"] == "second human"]
+    results = written(tmp_path / "x")
+    rows = [row for row in results["results"] if row["system"] == "second human"]
     assert {row["n"] for row in rows if row["metric"] == "adversuc"} == {120}
     assert "second human: not a system" in out and "second human:" not in out.split("Evaluation")[0]
-    assert [row["system"] for row in told["verdicts"]] == ["parrot"]
+    assert [row["system"] for row in results["verdicts"]] == ["parrot"]
     page = (tmp_path / "x" / "report.html").read_text("utf-8")
     cards = page.split('id="results"')[0]
     assert "second human" in page and "second human" not in cards.split('<div class="cards">')[1]
     code, out, _ = run("check", "x", "--min", "adversuc=0")
     assert code == 0 and out.count("pass:") == 1 and "second human" not in out
     code, out, _ = run("check", "x", "--min", "adversuc=0", "--system", "second human")
-    assert code == 0 and "second human before svm-unigram" in out
+    assert code == 0 and "second human, evaluated by svm-unigram" in out
     code, out, err = run(*arguments[:-1], "y", "--no-second-human")
     assert code == 0 and "second human" not in out
 
@@ -241,7 +242,7 @@ REFUSED = {
     ),
     "several authors": (
         ("--system", "green=many.jsonl"),
-        ("it holds several systems: red, blue", "--system red=many.jsonl"),
+        ("it has responses of several systems: red, blue", "--system red=many.jsonl"),
     ),
     "one name twice": (
         ("--system", "parrot", "--system", "parrot=bot.jsonl"),
@@ -252,14 +253,14 @@ REFUSED = {
     "empty file": (("--system", "bot=empty.jsonl"), ("empty.jsonl",)),
     "too few answers": (
         ("--system", "few=few.jsonl"),
-        ("answer 5 contexts in common", "by few 5", "same ids, or the same contexts"),
+        ("answer 5 contexts in common", "few 5", "same ids, or the same contexts"),
     ),
     "an endpoint": (("--system", "endpoint"), ("needs model and url", "model@http://host")),
     "unknown responder": (("--system", "parot"), ("parot", "NAME=FILE", "parrot, random")),
     "one fold": (("--system", "bot=bot.jsonl", "--folds", 1), ("2 folds or more",)),
     "no contexts": (("--system", "bot=bot.jsonl", "--limit", 0), ("at least 1",)),
     "called second human": (("--system", "second human=bot.jsonl"), ("cannot be called",)),
-    "a judge that is no folder of one": (
+    "a folder without an evaluator": (
         ("--system", "bot=bot.jsonl", "--evaluator", "./"),
         ("no scorer.json here", "dialeval train"),
     ),
@@ -267,7 +268,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_bad_input_ends_in_clear_words_and_exit_code_2(files, write, tmp_path, name):
+def test_bad_input_gives_a_clear_message_and_exit_code_2(files, write, tmp_path, name):
     arguments, words = REFUSED[name]
     write("few.jsonl", few(files))
     write("empty.jsonl", "")
@@ -277,7 +278,7 @@ def test_bad_input_ends_in_clear_words_and_exit_code_2(files, write, tmp_path, n
     assert "Traceback" not in err and not (tmp_path / "x" / "results.json").exists()
 
 
-def test_a_file_in_place_of_the_output_folder_is_refused(files, tmp_path):
+def test_a_file_instead_of_the_output_folder_is_refused(files, tmp_path):
     before = (tmp_path / "bot.jsonl").read_bytes()
     for command in ("evaluate", "transfer", "ere"):
         code, _, err = run(command, "--human", "human.jsonl", "-o", "bot.jsonl")

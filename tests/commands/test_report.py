@@ -1,9 +1,10 @@
-"""`dialeval report`: the report of a run again, without asking a judge."""
+"""`dialeval report`: write the report of a run again, without computing anything."""
 
 import json
 
 import pytest
 
+from dialeval.metrics.results import SCHEMA_VERSION
 from tests.commands.test_ere import table
 from tests.reports.test_evaluation import invent
 
@@ -38,35 +39,38 @@ def test_other_forms_are_printed_or_written(run, folder, tmp_path, format, words
     assert (tmp_path / "r.txt").read_text("utf-8").strip() == out.strip()
 
 
-def test_a_run_about_judges_alone_has_a_page_without_verdicts(run, write, tmp_path):
+def test_a_reliability_run_has_a_page_without_verdicts(run, write, tmp_path):
     write("scores.jsonl", table())
     assert run("ere", "--scores", "scores.jsonl", "-o", "x")[0] == 0
     assert run("report", "x")[0] == 0
     page = (tmp_path / "x" / "report.html").read_text("utf-8")
     value = json.loads((tmp_path / "x" / "results.json").read_text())["results"][0]["value"]
     assert f"<b>{value:.3f}</b>".replace("0.", ".") in page
-    assert "what the judges are worth" in page and "no verdict" not in page
+    assert "how reliable the evaluators are" in page and "no verdict" not in page
     code, out, _ = run("report", "x", "--format", "markdown")
     assert code == 0 and "human / next" in out and "AdverSuc[" not in out
 
 
-def test_a_folder_that_is_no_run_is_told_from_one(run, folder, write, tmp_path):
+def test_a_folder_without_an_evaluation_is_refused(run, folder, write, tmp_path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "other").mkdir()
-    row = {"metric": "accuracy", "system": "", "evaluator": "svm", "value": 0.5}
-    (tmp_path / "other" / "results.json").write_text(json.dumps({"results": [row]}))
+    content = {"results": [], "protocol": "training", "schema_version": SCHEMA_VERSION}
+    (tmp_path / "other" / "results.json").write_text(json.dumps(content))
     write("file.txt", "x")
     refused = {
         "nowhere": "expected a folder, found nothing",
         "file.txt": "expected a folder, found a file",
         "empty": "no results.json here",
-        "other": "no results of an evaluation, but accuracy",
+        "other": "no report for results of kind 'training'",
     }
     for name, words in refused.items():
         code, out, err = run("report", name)
         assert (code, out) == (2, "") and words in err and "dialeval evaluate" in err
     code, _, err = run("report", folder, "--format", "pdf")
     assert code == 2 and "Unknown format 'pdf'. Choose from html, markdown, latex, json" in err
+    (tmp_path / "other" / "results.json").write_text(json.dumps({"results": []}))
+    code, _, err = run("report", "other")
+    assert code == 2 and "schema version 1" in err
     code, _, err = run("report", folder, "-o", "empty")
     assert code == 2 and "found a directory" in err
     (folder / "scores.parquet").write_bytes(b"PAR1")
