@@ -248,7 +248,8 @@ print(json.dumps(results))
 def installed(tmp_path_factory) -> Path:
     """A folder with the contents of the wheel, as an installation has them."""
     tree, output = tmp_path_factory.mktemp("tree"), tmp_path_factory.mktemp("installed")
-    for name in ("dialeval", "cards", "setup.cfg", "pyproject.toml", "README.md", "LICENSE"):
+    files = ("setup.cfg", "pyproject.toml", "README.md", "LICENSE")
+    for name in ("dialeval", "cards", "recipes", *files):
         source, target = ROOT / name, tree / name
         shutil.copytree(source, target) if source.is_dir() else shutil.copy(source, target)
     build = ["wheel", "--no-deps", "--no-build-isolation", "--quiet", "-w", tree, tree]

@@ -64,12 +64,11 @@ def result_rows(item: Item) -> list[dict[str, Any]]:
     names = dict.fromkeys(("evaluator", "system", "corpus", "signature"), "")
     empty: dict[str, Any] = {**names, **dict.fromkeys(("value", "low", "high", "n"))}
     results = item.results.get("results") or []
-    rows = [{**empty, **row} for row in results if isinstance(row, dict) and "metric" in row]
-    test = item.results.get("test") or {}
-    if "perplexity" in test:
-        rows.append({**empty, "metric": "perplexity", "value": test["perplexity"],
-                     "n": test.get("n")})  # fmt: skip
-    return rows
+    return [
+        {**empty, "corpus": (row.get("details") or {}).get("corpus") or "", **row}
+        for row in results
+        if isinstance(row, dict) and "metric" in row
+    ]
 
 
 def add_results(item: Item, paths: Sequence[Path | str], evaluator: str | None = None) -> Item:

@@ -167,7 +167,7 @@ def _generator(item: Item, contents: Contents | None) -> dict[str, Any]:
         "is_encoder_decoder": bool(item.config.get("is_encoder_decoder")),
         "data": _data(item),
         "direction": settings.get("direction"),
-        "test": item.results.get("test") or {},
+        "perplexity": [row for row in model_rows(item) if row["metric"] == "perplexity"],
         "samples": (item.results.get("samples") or [])[:3],
         "signature": item.results.get("signature") or training.get("signature"),
         **_cost(item),

@@ -132,7 +132,7 @@ def test_parameters_are_counted_without_loading(folders, scorers):
     assert parameters(recognise(folders["svm"])) is None
 
 
-def test_errors_are_said_without_tokens(monkeypatch):
+def test_errors_contain_no_tokens(monkeypatch):
     monkeypatch.setenv("HF_TOKEN", "secret-of-mine")
     assert without_tokens("x secret-of-mine y hf_abcdefghijkl z") == "x ... y hf_... z"
     error = hub_error(OSError("secret-of-mine is broken"), "me/x")
