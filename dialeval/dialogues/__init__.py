@@ -2,7 +2,7 @@
 
 from dialeval.dialogues.authors import authors, by_author
 from dialeval.dialogues.cutting import FILTERS, Cut, Filters
-from dialeval.dialogues.formats import Format, format_of, formats, reader
+from dialeval.dialogues.formats import Format, find_format, format_of, formats, reader
 from dialeval.dialogues.pair_tables import PAIR_FEATURES
 from dialeval.dialogues.pairing import SCENARIOS, Pairing, pair_folds
 from dialeval.dialogues.reading import (
@@ -58,6 +58,7 @@ __all__ = [
     "authors",
     "by_author",
     "count_tokens",
+    "find_format",
     "folds",
     "format_of",
     "formats",

@@ -1,18 +1,26 @@
-"""The registry of corpus formats: how each is read, recognised and shown."""
+"""The registry of corpus formats: how each is read, recognised and shown; open to plug-ins."""
 
+import logging
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
 from importlib import import_module
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from pkgutil import iter_modules
+from types import FunctionType
 
 from dialeval.dialogues.sources import BadInput, Source
 from dialeval.dialogues.types import Dialogue
+from dialeval.registry import import_object, is_object_spec, plugins, source_of, unknown_name
+
+logger = logging.getLogger(__name__)
 
 Reader = Callable[[Source], Iterator[Dialogue]]
+GROUP = "dialeval.readers"
+"""Entry-point group in which installed packages register their readers."""
 
 
 @dataclass(frozen=True)
@@ -59,17 +67,21 @@ class Format:
     """A corpus format.
 
     Args:
+        name (`str`):
+            What `--format` takes.
         read (`Reader`):
             Generator of the dialogues in a source.
+        summary (`str`):
+            One line of help.
         example (`str`):
             A line or block in this format, for people.
         recognise (`Callable[[Head], bool]`):
             Whether a file looks like this format.
-        by_line (`bool`):
-            Whether every line stands for itself, so that several processes can share a file.
-        whole (`bool`):
-            Whether it holds whole dialogues, to be cut, and not contexts with replies.
-        needs_context (`bool`):
+        by_line (`bool`, *optional*, defaults to `False`):
+            Whether every line is a complete record, so that several processes can share a file.
+        whole (`bool`, *optional*, defaults to `True`):
+            Whether it has whole dialogues, to be cut, and not contexts with replies.
+        needs_context (`bool`, *optional*, defaults to `True`):
             Whether a passage without a context is an error.
     """
 
@@ -82,37 +94,166 @@ class Format:
     whole: bool = True
     needs_context: bool = True
 
+    @property
+    def is_builtin(self) -> bool:
+        """Whether dialeval ships it."""
+        return self.read.__module__.startswith("dialeval.")
+
+    def fits(self, head: Head) -> bool:
+        """Whether a file looks like this format; a plug-in that fails does not recognise it."""
+        try:
+            return self.recognise(head)
+        except Exception as error:
+            if self.is_builtin:
+                raise
+            logger.warning("The reader %r failed on %s: %r", self.name, head.path, error)
+            return False
+
 
 _FORMATS: dict[str, Format] = {}
 
 
-def reader(name: str, example: str, recognise: Callable[[Head], bool], **properties):
-    """Register a generator of dialogues as the reader of a format; its docstring is the summary."""
+def reader(
+    name: str,
+    example: str,
+    recognise: Callable[[Head], bool],
+    *,
+    by_line: bool = False,
+    whole: bool = True,
+    needs_context: bool = True,
+) -> Callable[[Reader], Reader]:
+    """Register a generator of dialogues as the reader of a format; its docstring is the summary.
+
+    A package makes its readers known through the entry-point group `dialeval.readers`:
+
+        [project.entry-points."dialeval.readers"]
+        my-format = "my_package.readers:read_my_format"
+
+    Args:
+        name (`str`):
+            What `--format` takes.
+        example (`str`):
+            A line or block in this format, for people.
+        recognise (`Callable[[Head], bool]`):
+            Whether a file looks like this format.
+        by_line (`bool`, *optional*, defaults to `False`):
+            Whether every line is a complete record, so that several processes can share a file.
+        whole (`bool`, *optional*, defaults to `True`):
+            Whether it has whole dialogues, to be cut, and not contexts with replies.
+        needs_context (`bool`, *optional*, defaults to `True`):
+            Whether a passage without a context is an error.
+
+    Returns:
+        `Callable[[Reader], Reader]`: A decorator that returns the function unchanged.
+    """
 
     def register(read: Reader) -> Reader:
-        summary = (read.__doc__ or "").strip().splitlines()[0]
-        _FORMATS[name] = Format(name, read, summary, example, recognise, **properties)
+        _register(
+            Format(name, read, _summary(read), example, recognise, by_line, whole, needs_context)
+        )
         return read
 
     return register
 
 
-def formats() -> dict[str, Format]:
-    """All formats by name; every module in `readers/` is one or more of them."""
-    from dialeval.dialogues import readers
+def _register(format: Format) -> None:
+    """Add a format; those of dialeval cannot be replaced."""
+    old = _FORMATS.get(format.name)
+    if old and old.is_builtin and not format.is_builtin:
+        logger.warning(
+            "%s: the format %r is already registered and was not replaced.",
+            format.read.__module__, format.name,
+        )  # fmt: skip
+        return
+    _FORMATS[format.name] = format
 
-    for module in iter_modules(readers.__path__):
-        import_module(f"{readers.__name__}.{module.name}")
+
+def _summary(read: Reader) -> str:
+    return (read.__doc__ or f"Read by {read.__module__}.").strip().splitlines()[0]
+
+
+def formats() -> dict[str, Format]:
+    """All formats by name: those in `readers/`, and those of installed packages."""
+    _discovery.run()
     return dict(sorted(_FORMATS.items()))
+
+
+class _Discovery:
+    """Imports all readers the first time that formats are listed or guessed."""
+
+    def __init__(self) -> None:
+        self.is_done = False
+        self.errors: dict[str, BadInput] = {}  # by name of the entry point
+
+    def run(self) -> None:
+        """Import the modules in `readers/`, then the plug-ins."""
+        if self.is_done:
+            return
+        from dialeval.dialogues import readers
+
+        for module in iter_modules(readers.__path__):
+            import_module(f"{readers.__name__}.{module.name}")
+        self.is_done = True
+        for point in plugins(GROUP):
+            self._load(point)
+
+    def _load(self, point: EntryPoint) -> None:
+        try:
+            target = point.load()
+        except Exception as error:  # a plug-in's import may raise anything
+            self.errors[point.name] = BadInput(
+                f"could not import {point.value}, the reader of {point.name!r} that the package "
+                f"{source_of(point)} registers: {type(error).__name__}: {error}",
+                hint="Update or uninstall the package.",
+            )
+            logger.warning("%s", self.errors[point.name])
+            return
+        if isinstance(target, FunctionType) and _decorated(target) is None:
+            _register(_plain_format(point.name, target))
+
+
+_discovery = _Discovery()
+
+
+def find_format(name: str) -> Format:
+    """The format of a name, or of a function written as `package.module:function`.
+
+    The function is decorated with [`reader`], or a plain generator of dialogues from a [`Source`].
+
+    Raises:
+        BadInput: The name is unknown, or its package cannot be imported.
+    """
+    known = formats()
+    if name in known:
+        return known[name]
+    if name in _discovery.errors:
+        raise _discovery.errors[name]
+    if not is_object_spec(name):
+        raise unknown_name("format", name, known)
+    read = import_object(name)
+    if not callable(read):
+        raise BadInput(f"{name} is no function, but a {type(read).__name__}.", hint=_SIGNATURE)
+    return replace(_decorated(read) or _plain_format(name, read), name=name)
+
+
+_SIGNATURE = "A reader takes a dialeval.dialogues.Source and yields Dialogues."
+
+
+def _decorated(read: Reader) -> Format | None:
+    """The format that a function is registered as, if it is."""
+    return next((format for format in _FORMATS.values() if format.read is read), None)
+
+
+def _plain_format(name: str, read: Reader) -> Format:
+    """A format that is never guessed, for a function without a decorator."""
+    return Format(name, read, _summary(read), example="", recognise=lambda head: False)
 
 
 def format_of(path: Path, name: str | None = None) -> Format:
     """The named format, or the one that a file looks like."""
-    known = formats()
     if name:
-        if name not in known:
-            raise BadInput(f"Unknown format {name!r}.", hint=f"Choose one of {', '.join(known)}.")
-        return known[name]
+        return find_format(name)
+    known = formats()
     if not path.exists() and is_hub_name(path):
         return known["hub"]
     if not path.exists():
@@ -120,7 +261,7 @@ def format_of(path: Path, name: str | None = None) -> Format:
     head = Head(path)
     if not path.is_dir() and not head.lines:
         raise BadInput("the file is empty.", path, hint="Give a file with dialogues in it.")
-    matches = [format for format in known.values() if format.recognise(head)]
+    matches = [format for format in known.values() if format.fits(head)]
     if len(matches) == 1:
         return matches[0]
     raise _undecided(path, matches, known)

@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from dialeval.dialogues.cutting import Cut, Filters, check_passage, with_author
-from dialeval.dialogues.formats import format_of, formats, is_hub_name
+from dialeval.dialogues.formats import find_format, format_of, is_hub_name
 from dialeval.dialogues.readers.chitchat import chitchat_path
-from dialeval.dialogues.sources import BadInput, Source
+from dialeval.dialogues.sources import BadInput, Source, line_spans
 from dialeval.dialogues.storage import BATCH, PassageFile, Passages, encode, scratch
 from dialeval.dialogues.tokens import count_tokens
 from dialeval.dialogues.types import Dialogue, Passage, text_hash
@@ -206,7 +206,7 @@ def read(
     tasks = [task for path in paths for task in _tasks(str(path), options)]
     report, columns, files = ReadReport(), _Columns(), []
     report.formats = {task.path: task.format for task in tasks}
-    read_formats = [formats()[name] for name in report.formats.values()]
+    read_formats = [find_format(name) for name in report.formats.values()]
     report.whole = any(format.whole for format in read_formats)
     if not all(format.needs_context for format in read_formats):
         # Without contexts, equal responses are no duplicates.
@@ -231,34 +231,8 @@ def _tasks(path: str, options: ReadOptions) -> Iterator[_Task]:
     if options.num_proc <= 1 or not format.by_line or path.endswith(".gz"):
         yield _Task(path, format.name, options, scratch())
         return
-    for span, first_line in _spans(Path(path), options.num_proc):
+    for span, first_line in line_spans(Path(path), options.num_proc):
         yield _Task(path, format.name, options, scratch(), span, first_line)
-
-
-def _spans(path: Path, parts: int) -> Iterator[tuple[tuple[int, int], int]]:
-    """Byte ranges that end at line ends, each with the number of its first line."""
-    size, start, first_line = path.stat().st_size, 0, 1
-    with path.open("rb") as file:
-        if file.read(64).lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"["):
-            parts = 1  # one JSON array, not lines
-        for part in range(1, parts + 1):
-            file.seek(max(start, size * part // parts - 1))
-            file.readline()
-            end = size if part == parts else file.tell()
-            if end > start:
-                yield (start, end), first_line
-                first_line += _count_lines(file, start, end)
-            start = end
-
-
-def _count_lines(file: BinaryIO, start: int, end: int) -> int:
-    file.seek(start)
-    lines = 0
-    while start < end:
-        block = file.read(min(1 << 20, end - start))
-        lines += block.count(b"\n")
-        start += len(block)
-    return lines
 
 
 _Part = tuple[PassageFile, _Columns, ReadReport]
@@ -285,7 +259,7 @@ def _add_rows(progress: Callable[[int], Any], done: int) -> Callable[[int], Any]
 
 
 def _read_task(task: _Task, progress: Callable[[int], Any] = lambda _: None) -> _Part:
-    source, format, options = task.source(), formats()[task.format], task.options
+    source, format, options = task.source(), find_format(task.format), task.options
     report, columns = ReadReport(), _Columns()
     with PassageFile(folder=task.folder) as file:
         waiting: list[Passage] = []

@@ -184,3 +184,29 @@ class Source:
         if not self.skip_bad:
             raise error from None
         self.problems.append(error)
+
+
+def line_spans(path: Path, parts: int) -> Iterator[tuple[tuple[int, int], int]]:
+    """Byte ranges that end at line ends, each with the number of its first line."""
+    size, start, first_line = path.stat().st_size, 0, 1
+    with path.open("rb") as file:
+        if file.read(64).lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"["):
+            parts = 1  # one JSON array, not lines
+        for part in range(1, parts + 1):
+            file.seek(max(start, size * part // parts - 1))
+            file.readline()
+            end = size if part == parts else file.tell()
+            if end > start:
+                yield (start, end), first_line
+                first_line += _count_lines(file, start, end)
+            start = end
+
+
+def _count_lines(file: BinaryIO, start: int, end: int) -> int:
+    file.seek(start)
+    lines = 0
+    while start < end:
+        block = file.read(min(1 << 20, end - start))
+        lines += block.count(b"\n")
+        start += len(block)
+    return lines

@@ -143,7 +143,7 @@ def test_leaks_finds_a_planted_marker_and_removes_it(dialeval, human, machine, t
             ["convert", "talk.txt", "--filter", "lee"],
             "Unknown filter 'lee'. Choose one of none, li",
         ),
-        (["convert", "talk.txt", "--format", "xml"], "Unknown format 'xml'"),
+        (["convert", "talk.txt", "--format", "xml"], "unknown format 'xml'"),
         (["convert", "talk.txt", "-o", "out.doc"], "ending '.doc'"),
         (["convert", "talk.txt", "--column", "reply"], "Expected OURS=THEIRS, found 'reply'"),
         (["convert", "talk.txt", "--only", "bot"], "No responses by 'bot'. There are human."),

@@ -129,7 +129,7 @@ def test_files_that_cannot_be_used_say_why(write, tmp_path):
     with pytest.raises(BadInput, match="the file is empty"):
         read(write("empty.jsonl", ""))
     with pytest.raises(
-        BadInput, match="Unknown format 'dailydialogue'. Choose one of .*dailydialog"
+        BadInput, match="unknown format 'dailydialogue'. Did you mean 'dailydialog'"
     ):
         read(write("a.txt", "x"), ReadOptions(format="dailydialogue"))
     with pytest.raises(BadInput, match="no format fits its first line 'just some words'"):

@@ -18,7 +18,7 @@ _BY_NAME = ("lines", "opensubtitles")
 
 def _is_nothing_else(head: Head) -> bool:
     others = (format for name, format in formats().items() if name not in _BY_NAME)
-    return bool(head.lines) and not any(format.recognise(head) for format in others)
+    return bool(head.lines) and not any(format.fits(head) for format in others)
 
 
 def _recognise_subtitles(head: Head) -> bool:
