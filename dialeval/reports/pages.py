@@ -1,10 +1,8 @@
 """HTML pages from templates: every value is escaped, and the same values give the same bytes."""
 
-import json
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
@@ -42,29 +40,3 @@ def _source(name: str) -> str:
 
 def _without_control_characters(value: Any) -> Any:
     return clean_text(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
-# TODO(reports): remove once reports/att and reports/robustness use `render` and typed results.
-rendered = render
-
-
-def read_json_results(path: Path, of: str, hint: str) -> dict[str, Any]:
-    """The content of a results file, or a `ValueError` that says what to do."""
-    if not path.is_file():
-        raise ValueError(f"{path}: expected the results of {of}, but there is no such file. {hint}")
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path}: expected JSON, but {error}. {hint}") from error
-    if not isinstance(content, dict):
-        raise ValueError(f"{path}: expected an object with `results`, but got a list. {hint}")
-    return content
-
-
-def clean(value: Any) -> Any:
-    """The same value with no control character in any text."""
-    if isinstance(value, Mapping):
-        return {clean_text(key): clean(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [clean(item) for item in value]
-    return clean_text(value) if isinstance(value, str) else value
