@@ -80,29 +80,29 @@ class ContractionToggle(Perturbation):
         replacement = None
         short = "'" in words[at].form and words[at].text.lower() != "cannot"
         if short and self.direction != "contract":
-            replacement = _expanded(words, at)
+            replacement = _expand(words, at)
         elif not short and self.direction != "expand":
-            replacement = _contracted(text, words, at)
+            replacement = _contract(text, words, at)
         return replacement or (1, None)
 
 
-def _expanded(words: Sequence[Word], at: int) -> tuple[int, str] | None:
+def _expand(words: Sequence[Word], at: int) -> tuple[int, str] | None:
     form, text = words[at].form, words[at].text
     if form == "let's":
         return 1, with_case_of("let us", text[:1])
     if form in _NOT:
-        return _without_not(words, at)
+        return _expand_not(words, at)
     host, mark, clitic = form.rpartition("'")
-    if mark + clitic in _CLITICS and host in _SUBJECTS and _next(words, at).tag[:1].isalpha():
+    if mark + clitic in _CLITICS and host in _SUBJECTS and _word_after(words, at).tag[:1].isalpha():
         return 1, f"{text[: len(host)]} {_CLITICS[mark + clitic]}"
-    if clitic == "s" and host in _HOSTS_OF_S and _next(words, at).tag[:1].isalpha():
-        return 1, f"{text[: len(host)]} {_is_or_has(_next(words, at))}"
+    if clitic == "s" and host in _HOSTS_OF_S and _word_after(words, at).tag[:1].isalpha():
+        return 1, f"{text[: len(host)]} {_is_or_has(_word_after(words, at))}"
     return None
 
 
-def _without_not(words: Sequence[Word], at: int) -> tuple[int, str] | None:
+def _expand_not(words: Sequence[Word], at: int) -> tuple[int, str] | None:
     """`don't` as `do not`, and `don't you` as `do you not`."""
-    form, after = words[at].form, _next(words, at)
+    form, after = words[at].form, _word_after(words, at)
     host = with_case_of(_NOT[form], words[at].text[:1])
     if after.form in _PERSONS | {"there"}:
         return 2, f"{host} {after.text} not"
@@ -116,14 +116,14 @@ def _is_or_has(after: Word) -> str:
     return "has" if after.form in _HAS_BEFORE else "is"
 
 
-def _contracted(text: str, words: Sequence[Word], at: int) -> tuple[int, str] | None:
+def _contract(text: str, words: Sequence[Word], at: int) -> tuple[int, str] | None:
     """`do not` as `don't`, `I am` as `I'm`; never at the end of a clause."""
-    first, after = words[at], _next(words, at)
+    first, after = words[at], _word_after(words, at)
     if first.text.lower() == "cannot":
         return 1, with_case_of("can't", first.text[:1])
     if not after.text or text[first.end : after.start] != " ":
         return None
-    third = _next(words, at + 1)
+    third = _word_after(words, at + 1)
     if after.text.lower() == "not" and first.form in _NOT.values():
         short = next(form for form, host in _NOT.items() if host == first.form)
         return (2, with_case_of(short, first.text[:1])) if third.tag[:1].isalpha() else None
@@ -144,10 +144,10 @@ def _may_shorten(verb: Word, after: Word) -> bool:
 def _is_led(words: Sequence[Word], at: int) -> bool:
     """Whether a clause may end after the verb, because of a word such as `what` or `than`."""
     before = [word.form for word in words[max(0, at - 3) : at]]
-    return any(word in _LEADS for word in before) or _inverted(words, at)
+    return any(word in _LEADS for word in before) or _is_inverted(words, at)
 
 
-def _inverted(words: Sequence[Word], at: int) -> bool:
+def _is_inverted(words: Sequence[Word], at: int) -> bool:
     """Whether an auxiliary comes right before the subject, so that the verb is not its verb."""
     return at > 0 and words[at - 1].form in _AUXILIARIES | {"am", "will", "can"}
 
@@ -155,5 +155,5 @@ def _inverted(words: Sequence[Word], at: int) -> bool:
 _NOTHING = Word("", 0, 0, "", "")
 
 
-def _next(words: Sequence[Word], at: int) -> Word:
+def _word_after(words: Sequence[Word], at: int) -> Word:
     return words[at + 1] if at + 1 < len(words) else _NOTHING

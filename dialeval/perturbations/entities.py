@@ -115,7 +115,7 @@ class ConfusingEntity(Perturbation):
             if other is not None:
                 before = text[mention.start : mention.end]
                 after = inflect(other, "NNS") if mention.plural else other
-                edits.append(Edit(mention.start, before, _cased(after, before)))
+                edits.append(Edit(mention.start, before, _match_case(after, before)))
         return edits
 
 
@@ -251,7 +251,7 @@ def _draw(others: Sequence[str], barred: Set[str], rng: Random) -> str | None:
     return rng.choice(left) if left else None
 
 
-def _cased(entity: str, mention: str) -> str:
+def _match_case(entity: str, mention: str) -> str:
     """The entity with capitals if the mention has them; as it is listed if that has capitals."""
     if not mention[:1].isupper():
         return entity.lower() if mention.islower() else entity

@@ -211,9 +211,9 @@ class NameSwap(Perturbation):
         for match in _names().finditer(text):
             old = match.group()
             if old not in chosen:
-                taken = {old, *chosen.values()}
+                used = {old, *chosen.values()}
                 kind = next(kind for kind in ("female", "male", "city") if old in names(kind))
-                chosen[old] = rng.choice([name for name in names(kind) if name not in taken])
+                chosen[old] = rng.choice([name for name in names(kind) if name not in used])
             edits.append(Edit(match.start(), old, chosen[old]))
         return edits
 

@@ -123,10 +123,10 @@ def _word_matches(tokens: Sequence[Token], where: str, senses: int, close: bool)
         base = base_form(token.word, part)
         if base not in _LIGHT:
             synonyms = wordnet_table.synonyms(base, part, close)
-            yield at, at + 1, tuple(_inflected(synonym, tag) for synonym in synonyms)
+            yield at, at + 1, tuple(_inflect_phrase(synonym, tag) for synonym in synonyms)
 
 
-def _inflected(phrase: str, tag: str) -> str:
+def _inflect_phrase(phrase: str, tag: str) -> str:
     """A synonym in the form of a tag: nouns change at the end, verbs at the beginning."""
     rest, space, last = phrase.rpartition(" ")
     return rest + space + inflect(last, tag) if tag == "NNS" else inflect(phrase, tag)
@@ -141,7 +141,7 @@ def _replacement(
     """
     first = tokens[start]
     before = text[first.start : tokens[end - 1].end]
-    new = _cased(new, before, opens=start == 0 or tokens[start - 1].text[-1] in ".!?")
+    new = _match_case(new, before, opens=start == 0 or tokens[start - 1].text[-1] in ".!?")
     start_offset = first.start
     if free and tokens[start - 1].word in ("a", "an"):
         old = tokens[start - 1]
@@ -153,7 +153,7 @@ def _replacement(
     return Edit(start_offset, before, new)
 
 
-def _cased(new: str, before: str, opens: bool) -> str:
+def _match_case(new: str, before: str, opens: bool) -> str:
     """The new words with the case of the old ones; a sentence starts with a capital again."""
     if len(before) > 3 and before.isupper():
         return new.upper()

@@ -98,7 +98,7 @@ def _is_simple(line: Line, sentence: _Sentence) -> bool:
     return not commas or len(words) - commas[0] <= 2
 
 
-def _upper(text: str, line: Line, at: int) -> str:
+def _capitalise_like(text: str, line: Line, at: int) -> str:
     """The text with a capital if the word it replaces has one; not for an `I` after a comma."""
     capital = line[at].text[:1].isupper() and not (
         line[at - 1].tag == "," and line[at].text[0] == "I"
@@ -106,7 +106,7 @@ def _upper(text: str, line: Line, at: int) -> str:
     return text[:1].upper() + text[1:] if capital else text
 
 
-def _low(word: str) -> str:
+def _lower_first(word: str) -> str:
     """A subject inside a sentence."""
     return word if word == "I" or word.startswith("I'") else word[:1].lower() + word[1:]
 
@@ -130,7 +130,7 @@ def _to_statement(line: Line, sentence: _Sentence) -> list[Edit]:
         return []
     if not _is_auxiliary(line, first, verb):
         return []
-    written = _upper(subject.text, line, first)
+    written = _capitalise_like(subject.text, line, first)
     helps = auxiliary.text[:1].lower() + auxiliary.text[1:]
     if auxiliary.form in DO and line[verb].tag == "VB":
         form = inflect(line[verb].form, {"does": "VBZ", "did": "VBD"}.get(auxiliary.form, "VB"))
@@ -176,23 +176,23 @@ def _open_clitic(line: Line, at: int, host: str, clitic: str) -> Edit | None:
         verb = "had" if follows.tag in ("VBN", "VBD") else "would"
     if verb is None:
         return None
-    subject = _low(line.text[line[at].start : line[at].start + len(host)])
-    return line.span(at, at, f"{_upper(verb, line, at)} {subject}")
+    subject = _lower_first(line.text[line[at].start : line[at].start + len(host)])
+    return line.span(at, at, f"{_capitalise_like(verb, line, at)} {subject}")
 
 
 def _open_verb(line: Line, first: int) -> Edit | None:
     """`He likes` as `Does he like`."""
     at = line.past_adverbs(first)
     subject, verb = line[first], line[at]
-    written = _low(subject.text)
+    written = _lower_first(subject.text)
     if verb.tag not in ("MD", *_SUPPORT) or line[at + 1].form in ("better", "rather"):
         return None
     between = "".join(f"{word.text} " for word in line.words[first + 1 : at])
     if _is_auxiliary(line, at, line.past_adverbs(at)) or verb.form.endswith("n't"):
-        after = f"{_upper(verb.text, line, first)} {written} {between}".rstrip()
+        after = f"{_capitalise_like(verb.text, line, first)} {written} {between}".rstrip()
         return line.span(first, at, after)
     if verb.tag not in _SUPPORT:
         return None
     base = verb.form if verb.tag == "VBP" else base_form(verb.form, "verb")
-    support = _upper(_SUPPORT[verb.tag], line, first)
+    support = _capitalise_like(_SUPPORT[verb.tag], line, first)
     return line.span(first, at, f"{support} {written} {between}{base}")

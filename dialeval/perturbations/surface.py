@@ -88,26 +88,31 @@ def _typo(word: str, rng: Random, tries: int = 5) -> str | None:
     return None
 
 
-def _beside(word: str, at: int, rng: Random) -> str:
+def _press_neighbour(word: str, at: int, rng: Random) -> str:
     keys = _neighbours().get(word[at])
     return word[:at] + keys[int(rng.random() * len(keys))] + word[at + 1 :] if keys else word
 
 
-def _left_out(word: str, at: int, rng: Random) -> str:
+def _drop_letter(word: str, at: int, rng: Random) -> str:
     return word[:at] + word[at + 1 :]
 
 
-def _doubled(word: str, at: int, rng: Random) -> str:
+def _double_letter(word: str, at: int, rng: Random) -> str:
     return word[:at] + word[at] + word[at:]
 
 
-def _exchanged(word: str, at: int, rng: Random) -> str:
+def _swap_letters(word: str, at: int, rng: Random) -> str:
     if at + 1 == len(word):
         at -= 1
     return word if at == 0 else word[:at] + word[at + 1] + word[at] + word[at + 2 :]
 
 
-_SLIPS: tuple[Callable[[str, int, Random], str], ...] = (_beside, _left_out, _doubled, _exchanged)
+_SLIPS: tuple[Callable[[str, int, Random], str], ...] = (
+    _press_neighbour,
+    _drop_letter,
+    _double_letter,
+    _swap_letters,
+)
 
 
 @dataclass(frozen=True)

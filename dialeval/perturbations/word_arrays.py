@@ -86,7 +86,7 @@ def words_of(texts: Sequence[str]) -> Words:
     inside[ranges(offsets[rows], offsets[rows] + lengths[rows])] = False
     spans = _spans(inside, kinds, offsets, lengths)
     if len(rows):
-        spans = _merge_spans(spans, _read(texts, rows.tolist()))
+        spans = _merge_spans(spans, _read_spans(texts, rows.tolist()))
     return Words(*spans, joined, codes, offsets, lengths)
 
 
@@ -143,7 +143,7 @@ _JOINTS = [ord(character) for character in "'’-"]
 
 def _clitic(codes: Array, solid: Array, at: Array) -> Array:
     """Length of the clitic at each index; 0 for none."""
-    one, two = _small(codes[at]), _small(codes[at + 1])
+    one, two = _to_lower(codes[at]), _to_lower(codes[at + 1])
     single = np.isin(one, [ord(letter) for letter in "stdm"]) & ~solid[at + 1]
     double = np.isin(one, [ord("r"), ord("v")]) & (two == ord("e"))
     double |= (one == ord("l")) & (two == ord("l"))
@@ -154,7 +154,7 @@ def _clitic(codes: Array, solid: Array, at: Array) -> Array:
     return np.where(single, 1, np.where(double, 2, np.where(clock, 5, 0)))
 
 
-def _small(codes: Array) -> Array:
+def _to_lower(codes: Array) -> Array:
     """Characters in lower case; those beyond ASCII unchanged."""
     return np.where((codes >= 65) & (codes <= 90), codes | 32, codes)
 
@@ -211,7 +211,7 @@ def _spans(inside: Array, kinds: Array, offsets: Array, lengths: Array) -> Spans
     return row, start - begun, end - begun, follows, edge
 
 
-def _read(texts: Sequence[str], rows: Sequence[int]) -> Spans:
+def _read_spans(texts: Sequence[str], rows: Sequence[int]) -> Spans:
     """The words of some texts, read by `tokenize`."""
     words = [
         (row, start, end, at > 0 and tokens[at - 1].is_word, at in (0, len(tokens) - 1))

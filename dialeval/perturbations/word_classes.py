@@ -128,7 +128,7 @@ def _from_classes(word: str) -> tuple[str, ...]:
     if "ADJ" in lemmas:
         tags.append(_degree(word, lemmas["ADJ"]))
     if "VERB" in lemmas and word not in lemmas["VERB"]:
-        verbs = _inflected(word)
+        verbs = _verb_tags(word)
         return (*tags, *verbs, *(["NNS"] if "NOUN" in lemmas and verbs == ("VBZ",) else ()))
     if "NOUN" in lemmas or "PROPN" in lemmas:
         tags.append("NN" if word in lemmas.get("NOUN", (word,)) else "NNS")
@@ -145,7 +145,7 @@ def _degree(word: str, lemmas: tuple[str, ...]) -> str:
     return "JJS" if word.endswith("st") else "JJR"
 
 
-def _inflected(word: str) -> tuple[str, ...]:
+def _verb_tags(word: str) -> tuple[str, ...]:
     if word.endswith("ing"):
         return ("VBG",)
     return ("VBZ",) if word.endswith("s") else ("VBD", "VBN")

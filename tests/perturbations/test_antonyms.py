@@ -17,7 +17,7 @@ LIGHT = Antonym(tagger="light")
     [
         ("He hates it.", {"He loves it.", "He enjoys it."}),
         ("She loved him.", {"She hated him."}),
-        ("I'd like to go.", {"I'd hate to go."}),  # nobody dislikes to
+        ("I'd like to go.", {"I'd hate to go."}),  # not: dislike to
         ("We are buying it.", {"We are selling it."}),
         ("They opened it.", {"They closed it.", "They shut it."}),
         ("Turn on the light.", {"Turn off the light."}),
@@ -113,7 +113,7 @@ def test_a_broken_table_is_named_with_its_line(tmp_path):
 
 
 @pytest.mark.shared
-def test_wordnet_pairs_cover_more_than_our_own(shared):
+def test_wordnet_pairs_cover_more_than_the_built_in_table(shared):
     table = shared / "lexical" / "wordnet_antonyms.txt"
     assert len(antonyms(str(table))) > len(antonyms())
     assert Antonym(str(table))("They unite now.", 1) != "They unite now."
@@ -158,5 +158,5 @@ def test_edits_replay_and_are_deterministic(text, seed, released):
         ("Music wise it is good.", "Music wise it is bad."),
     ],
 )
-def test_talk_of_every_day_keeps_its_sense(text, expected):
+def test_everyday_sentences_stay_well_formed(text, expected):
     assert Antonym()(text) == expected

@@ -31,7 +31,7 @@ def contexts(passages) -> dict[str, tuple[str, ...]]:
     }
 
 
-def test_contexts_change_and_all_else_stays():
+def test_only_contexts_change():
     before = talk()
     done = perturb(to_passages(before), RandomSwap())
     for old, new in zip(before, iterate(done.passages), strict=True):
@@ -46,7 +46,7 @@ def test_contexts_change_and_all_else_stays():
     assert done.edits == sum(len(log) for turns in logs for log in turns)
 
 
-def test_draws_do_not_depend_on_order_or_company():
+def test_edits_do_not_depend_on_order_or_batch():
     whole = contexts(perturb(to_passages(talk()), RandomSwap()).passages)
     backwards = contexts(perturb(to_passages(talk()[::-1]), RandomSwap()).passages)
     part = contexts(perturb(to_passages(talk()[7:9]), RandomSwap()).passages)
@@ -54,7 +54,7 @@ def test_draws_do_not_depend_on_order_or_company():
     assert part == {key: whole[key] for key in ("p7", "p8")}
 
 
-def test_draws_do_not_depend_on_processes():
+def test_edits_do_not_depend_on_processes():
     passages = to_passages(talk())
     alone = perturb(passages, StopwordDropout(2))
     together = perturb(passages, StopwordDropout(2), num_proc=2)
@@ -62,7 +62,7 @@ def test_draws_do_not_depend_on_processes():
     assert alone.edits == together.edits
 
 
-def test_the_seed_moves_the_draws():
+def test_the_seed_changes_the_edits():
     passages = to_passages(talk())
     assert contexts(perturb(passages, RandomSwap()).passages) != contexts(
         perturb(passages, RandomSwap(), seed=1).passages
@@ -101,7 +101,7 @@ def test_no_language_and_a_region_count_as_english():
         assert perturb(to_passages(talk(2, language)), StopwordDropout()).edited == 2
 
 
-def test_a_strategy_without_anything_to_edit_says_so(caplog):
+def test_a_strategy_that_edits_nothing_warns(caplog):
     passages = to_passages([Passage((Turn("A", "tea"),), "yes", id="a")])
     with caplog.at_level(logging.WARNING):
         done = perturb(passages, RandomSwap())
@@ -115,7 +115,7 @@ def test_empty_tables_and_empty_contexts_pass():
     assert done.untouched == 1
 
 
-def test_columns_beside_ours_stay_and_the_log_survives_a_file(tmp_path):
+def test_other_columns_stay_and_the_log_survives_a_file(tmp_path):
     passages = to_passages(talk(5)).add_column("label", [1, 0, 1, 0, 1])
     done = perturb(passages, RandomSwap())
     assert list(done.passages["label"]) == [1, 0, 1, 0, 1]
@@ -135,7 +135,7 @@ def test_unknown_settings_say_which_there_are(options, message):
         perturb(to_passages(talk(1)), RandomSwap(), **options)
 
 
-def test_the_seed_of_a_turn_is_a_hash_of_where_it_stands():
+def test_the_seed_of_a_turn_is_a_hash_of_its_position():
     digest = blake2b(b"7\x1frandom-swap\x1fa\x1f2", digest_size=8).digest()
     seeds = seeds_of(7, "random-swap", [("a", 2), ("a", 1), ("b", 2), ("\ud800", 2)])
     assert seeds[0] == int.from_bytes(digest, "big")

@@ -1,4 +1,4 @@
-"""The contract: what a strategy did is its log, and the log makes the text."""
+"""The contract: replaying the log of a strategy gives its text."""
 
 import pytest
 from hypothesis import given

@@ -75,7 +75,7 @@ def test_restricted_makes_no_edit_with_a_word_outside_the_vocabulary(write):
     assert Restricted(RandomSwap(), frozenset())("a b c d", 1) != "a b c d"  # no new words
 
 
-def test_wrappers_tell_themselves_and_keep_the_name():
+def test_wrappers_have_a_signature_and_keep_the_name():
     strategy = Thinned(Restricted(RandomSwap(), frozenset({"a"})), 0.5)
     assert repr(strategy) == (
         "Thinned(strategy=Restricted(strategy=RandomSwap(words_per_swap=4, by_gap=False), "

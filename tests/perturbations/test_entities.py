@@ -58,7 +58,7 @@ def test_entities_are_kept(text, kept):
     ("text", "choices"),
     [
         ("Do you know Alice?", {"Do you know Bob?", "Do you know Carol?"}),
-        ("Alice and Bob", {"Carol and Alice"}),  # whom nobody named comes first
+        ("Alice and Bob", {"Carol and Alice"}),  # entities not mentioned come first
         ("Bob , Bob !", {"Alice , Alice !", "Carol , Carol !"}),
         ("i like kayaking", {"i like whittling"}),
         ("at Orme?", {"at Larkford College?", "at University of Brask?"}),
@@ -81,7 +81,7 @@ def test_a_file_gives_surface_forms_their_types(tmp_path):
     assert ConfusingEntity(str(path))("Bobby is at Larkford") == "Bobby is at Orme"
 
 
-def test_everyday_words_that_abbreviate_an_entity_are_left_alone(tmp_path):
+def test_everyday_words_that_abbreviate_an_entity_are_not_edited(tmp_path):
     path = tmp_path / "entities.tsv"
     path.write_text(
         "work & sons\twork\tcompany\nat the top\tat the\tcompany\norme\torme\tcompany\n"

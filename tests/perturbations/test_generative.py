@@ -85,7 +85,7 @@ def test_a_long_text_is_replaced_as_a_whole():
         ("I plan to .", "I plan to , and I will tell you about it as soon as I can ."),
     ],
 )
-def test_answers_and_essays_are_no_paraphrases(text, other):
+def test_answers_and_essays_are_not_paraphrases(text, other):
     strategy = GenerativeParaphrase(lambda texts: [other for _ in texts])
     assert strategy(text) == text
     assert strategy.counts == {"form": 1}
@@ -108,7 +108,7 @@ def test_answers_and_essays_are_no_paraphrases(text, other):
         ("Now edit /etc/fstab with it .", "Now edit the file /etc/fs with it."),
     ],
 )
-def test_other_persons_numbers_names_and_negation_are_no_paraphrases(text, other):
+def test_other_persons_numbers_names_or_negation_are_not_paraphrases(text, other):
     strategy = GenerativeParaphrase(lambda texts: [other for _ in texts])
     assert strategy(text) == text
     assert strategy.counts == {"sense": 1}
@@ -126,7 +126,7 @@ def test_other_persons_numbers_names_and_negation_are_no_paraphrases(text, other
         ("I want to go to New York .", "New York is where I want to go."),
     ],
 )
-def test_good_paraphrases_are_made(text, other):
+def test_good_paraphrases_are_used(text, other):
     strategy = GenerativeParaphrase(lambda texts: [other for _ in texts])
     assert strategy(text) == other
     assert strategy.counts == {"made": 1}
@@ -143,7 +143,7 @@ def test_good_paraphrases_are_made(text, other):
         ("", ""),
     ],
 )
-def test_what_a_model_says_about_its_paraphrase_is_taken_off(output, expected):
+def test_text_around_a_paraphrase_is_removed(output, expected):
     assert strip_wrapping(output, "Please sit down.") == expected
 
 
@@ -153,7 +153,7 @@ def test_a_label_of_the_text_itself_stays():
     assert strip_wrapping("A: try top", "A: use top") == "A: try top"
 
 
-def test_marks_and_capitals_alone_are_no_other_words():
+def test_changes_of_case_and_punctuation_are_not_paraphrases():
     assert is_same("that sounds like fun .", "That sounds like fun!")
     assert not is_same("that sounds fun .", "That sounds like fun.")
     assert not is_same("?", "!") and is_same("? !", "?  !")
@@ -168,7 +168,7 @@ def test_marks_and_capitals_alone_are_no_other_words():
         ("The terminal tells of a file that it cannot find", "The terminal tells of a file"),
     ],
 )
-def test_what_is_cut_short_or_said_twice_is_no_paraphrase(text, other):
+def test_truncated_or_repetitive_text_is_not_a_paraphrase(text, other):
     strategy = GenerativeParaphrase(lambda texts: [other for _ in texts])
     assert strategy(text) == text
     assert strategy.counts == {"form": 1}

@@ -134,7 +134,7 @@ def test_first_verb_is_negated(text, expected):
 
 
 @pytest.mark.parametrize(("text", "expected"), TAKEN_BACK)
-def test_a_negation_is_taken_back(text, expected):
+def test_a_negation_is_removed(text, expected):
     assert AddNegation(tagger="light")(text) == expected
 
 
@@ -154,7 +154,7 @@ def test_text_without_a_verb_to_negate_has_no_edits(text):
         ("You can go.", "You can not go."),  # modals are not negated: the verb behind them is
         ("I have seen it.", "I don't have seen it."),
         ("Going home?", "Not going home?"),
-        ("I don't like it.", "I don't not like it."),  # nothing is taken back
+        ("I don't like it.", "I don't not like it."),  # no negation is removed
         ("I'm tired.", "I'm tired."),
     ],
 )
@@ -199,7 +199,7 @@ def test_ten_thousand_words_are_read_in_a_moment():
     assert AddNegation()("so not really " * 3333 + "we go").endswith("we don't go")
 
 
-def test_nobody_is_asked_how_they_are_not_doing():
+def test_set_phrases_are_not_negated():
     assert AddNegation()("How are you guys doing? I am fine.") == (
         "How are you guys doing? I am not fine."
     )

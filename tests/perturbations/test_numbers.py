@@ -78,7 +78,7 @@ def test_names_keep_their_gender_and_each_mention_its_name():
 @pytest.mark.parametrize(
     "text", ["", "tom", "tomorrow", "Tommyknockers", "www.Paris.com", "I will."]
 )
-def test_words_that_are_no_names_are_left_alone(text):
+def test_words_that_are_not_names_are_not_edited(text):
     assert NameSwap().edits(text, Random(0)) == []
 
 

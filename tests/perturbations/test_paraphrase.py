@@ -90,11 +90,11 @@ def test_the_rate_is_a_share_of_what_could_be_replaced(ppdb):
         ("dont know", "dont know"),
     ],
 )
-def test_our_own_table_keeps_articles_case_and_idioms(text, expected):
+def test_the_built_in_table_keeps_articles_case_and_idioms(text, expected):
     assert DataParaphrase()(text) == expected
 
 
-def test_our_own_table_is_large_enough_and_leads_nowhere_odd():
+def test_the_built_in_table_is_large_and_consistent():
     pairs = {frozenset(pair) for pair in _embedded_pairs() if pair[0] != pair[1]}
     assert len(pairs) >= 150
     assert all(len(pair) == 2 for pair in pairs)

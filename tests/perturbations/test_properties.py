@@ -55,7 +55,7 @@ def check(strategy, text: str, seed: int) -> None:
 
 @pytest.mark.parametrize("preset", ["paper", "released"])
 @pytest.mark.parametrize("name", available())
-def test_it_is_deterministic_bounded_and_tells_all_it_did(name, preset, make):
+def test_edits_are_deterministic_bounded_and_complete(name, preset, make):
     strategy = make(name, preset)
 
     @settings(max_examples=40, suppress_health_check=list(HealthCheck), deadline=None)
@@ -79,7 +79,7 @@ def test_a_text_is_edited_alike_alone_and_among_others(name, make):
 
 @pytest.mark.parametrize("preset", ["paper", "released"])
 @pytest.mark.parametrize("name", available())
-def test_what_is_made_is_what_the_logs_tell(name, preset, make):
+def test_perturbed_texts_equal_their_replayed_logs(name, preset, make):
     strategy = make(name, preset)
 
     @settings(max_examples=30, suppress_health_check=list(HealthCheck), deadline=None)
@@ -96,7 +96,7 @@ def test_what_is_made_is_what_the_logs_tell(name, preset, make):
 
 
 @pytest.mark.parametrize("name", available())
-def test_ten_thousand_words_are_no_trouble(name, make):
+def test_ten_thousand_words_are_edited_quickly(name, make):
     text = "I think that 7 big dogs in Paris don't like the old tea , do they ? " * 625
     assert len(text.split()) == 10_625
     check(make(name), text, 0)

@@ -14,14 +14,14 @@ def test_both_kinds_are_there_and_nothing_else():
     assert sorted(changing + holding) == available()
 
 
-def test_languages_are_asked_for_by_code():
+def test_languages_are_selected_by_code():
     assert "random-swap" in available(language="de-AT")
     assert "stopword-dropout" not in available(language="de")
     assert "stopword-dropout" in available(language="en_GB")
 
 
 @pytest.mark.parametrize("name", available())
-def test_a_strategy_is_a_frozen_dataclass_that_tells_itself(name):
+def test_a_strategy_is_a_frozen_dataclass_with_a_signature(name):
     cls = strategies()[name]
     assert cls.__dataclass_params__.frozen
     assert cls.__doc__ and cls.name == name
@@ -52,12 +52,12 @@ def test_unknown_names_list_the_choices():
         perturbations("all", options={"swap": {}})
 
 
-def test_what_a_strategy_needs_is_named():
+def test_missing_options_are_named():
     with pytest.raises(BadInput, match="generative-paraphrase needs the option paraphrase"):
         perturbation("generative-paraphrase")
 
 
-def test_all_are_those_that_need_nothing_more():
+def test_all_excludes_strategies_with_missing_options():
     names = [strategy.name for strategy in perturbations("all")]
     assert "generative-paraphrase" not in names and "random-swap" in names
     more = perturbations("all", options={"generative-paraphrase": {"paraphrase": list}})
@@ -66,7 +66,7 @@ def test_all_are_those_that_need_nothing_more():
     ]
 
 
-def test_one_class_with_a_name_is_enough_to_be_found():
+def test_a_named_subclass_is_registered():
     @dataclass(frozen=True)
     class Nothing(Perturbation):
         """Edits nothing."""

@@ -25,7 +25,7 @@ def distance(one: str, two: str) -> int:
     return table[len(one) - 1, len(two) - 1]
 
 
-def test_a_typo_is_one_slip_behind_the_first_letter_and_no_word():
+def test_a_typo_changes_one_letter_after_the_first_and_is_not_a_word():
     edits = KeyboardTypos().edits(LONG, Random(0))
     assert 0.8 * len(LONG.split()) // 6 <= len(edits) <= len(LONG.split()) // 6
     for edit in edits:
@@ -63,7 +63,7 @@ def test_neighbours_are_those_of_the_keyboard(key, beside):
         ("double", "Really", "Really"),
     ],
 )
-def test_careless_writing_leaves_the_words_alone(way, text, expected):
+def test_casing_and_punctuation_keep_the_words(way, text, expected):
     assert CasingAndPunctuation((way,))(text) == expected
 
 
@@ -99,7 +99,7 @@ def test_contractions_are_toggled_where_grammar_allows_it(text, expected):
     ("direction", "expected"),
     [("expand", "I do not . I am here"), ("contract", "I don't . I'm here")],
 )
-def test_one_direction_can_be_asked_for(direction, expected):
+def test_one_direction_can_be_chosen(direction, expected):
     text = "I don't . I am here" if direction == "contract" else "I do not . I'm here"
     assert ContractionToggle(direction, "light")(text) == expected
 

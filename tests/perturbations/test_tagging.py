@@ -154,7 +154,7 @@ def test_contractions_split_into_host_and_clitic(word, expected):
 
 
 @pytest.mark.parametrize("written", ["Don ’ t", "don't", "DONT", "don’t"])
-def test_contractions_are_spelt_one_way(written):
+def test_contractions_have_one_spelling(written):
     assert normal(written) == "don't"
 
 
@@ -165,7 +165,7 @@ def test_every_word_gets_one_tag(words):
     assert all(tag.rstrip("$").isupper() or tag in (".", ",", ":") for tag in tags)
 
 
-def test_tagged_words_stand_where_they_say():
+def test_tagged_words_have_correct_offsets():
     text = "I ’ ll  edit /etc/fstab , ok ?"
     assert all(text[word.start : word.end] == word.text for word in tag_text(text))
     assert [(word.form, word.tag) for word in tag_text(text)][:3] == [
@@ -221,7 +221,7 @@ def test_spacy_tags_are_used_when_a_pipeline_is_installed(monkeypatch):
     assert tagger("light")(["She", "sleeps"]) == ["PRP", "VBZ"]
 
 
-def test_light_tagger_steps_in_without_a_pipeline(monkeypatch):
+def test_the_light_tagger_is_used_without_a_pipeline(monkeypatch):
     def load(name, disable):
         raise OSError(f"no {name}")
 

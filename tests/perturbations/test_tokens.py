@@ -31,7 +31,7 @@ ASCII = st.lists(
         ("", []),
     ],
 )
-def test_texts_fall_into_tokens(text, expected):
+def test_texts_are_split_into_tokens(text, expected):
     assert [token.text for token in tokenize(text)] == expected
 
 
@@ -52,12 +52,12 @@ def test_a_token_knows_its_shape(text, shape):
     assert len(word_tokens(text)) == token.is_word
 
 
-def test_a_word_is_told_as_a_lexicon_spells_it():
+def test_words_are_spelled_as_in_a_lexicon():
     assert [token.word for token in word_tokens("Don ’ t SHOUT")] == ["don't", "shout"]
 
 
 @given(st.text())
-def test_tokens_stand_where_they_say_and_leave_only_blanks_out(text):
+def test_token_offsets_are_correct_and_cover_all_but_spaces(text):
     end = 0
     for token in tokenize(text):
         assert text[end : token.start].strip() == ""
@@ -69,7 +69,7 @@ def test_tokens_stand_where_they_say_and_leave_only_blanks_out(text):
 @pytest.mark.parametrize(
     "piece", ["a+", "a.", "a-", "/a", "a_", "'", "<", "a@", "1.", "www.", "a'"]
 )
-def test_hostile_text_is_cut_as_fast_as_other_text(piece):
+def test_hostile_text_is_tokenized_as_fast_as_other_text(piece):
     text = piece * 30_000  # a rule that looks ahead again and again would take minutes here
     assert "".join(token.text for token in tokenize(text)) == text
 

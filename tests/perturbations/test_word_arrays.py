@@ -1,4 +1,4 @@
-"""Words of many texts at once are those of `tokens`, text by text."""
+"""The words of many texts equal those of `tokenize`, text by text."""
 
 import pytest
 from hypothesis import example, given

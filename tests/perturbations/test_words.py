@@ -55,7 +55,7 @@ def swapped_one_by_one(text: str, words_per_swap: int, seed: int) -> str:
 
 @settings(max_examples=200)
 @given(st.lists(st.tuples(TALK, st.integers(0, 2**64 - 1)), max_size=4), st.integers(2, 5))
-def test_swaps_at_once_are_those_made_one_by_one(seeded_texts, words_per_swap):
+def test_batched_swaps_equal_single_swaps(seeded_texts, words_per_swap):
     texts, seeds = [text for text, _ in seeded_texts], [seed for _, seed in seeded_texts]
     logs = RandomSwap(words_per_swap).edits_of(texts, seeds)
     made = [replay(text, log) for text, log in zip(texts, logs, strict=True)]
@@ -117,14 +117,14 @@ def test_one_swap_for_less_than_two_words_is_refused():
         ("(the end)", "(end)"),
     ],
 )
-def test_dropout_takes_stop_words_with_one_blank(text, expected):
+def test_dropout_removes_stop_words_with_one_space(text, expected):
     shortened = StopwordDropout()(text)
     assert shortened == expected if expected else shortened in ("the", "of")
 
 
 @settings(max_examples=200)
 @given(TALK, st.integers(0, 99))
-def test_dropout_takes_only_stop_words_and_at_most_so_many(text, seed):
+def test_dropout_removes_only_stop_words_up_to_the_limit(text, seed):
     edits = StopwordDropout(most=3).edits(text, Random(seed))
     assert len(edits) <= 3
     assert {edit.before.strip() for edit in edits} <= {"the", "of"}
@@ -133,7 +133,7 @@ def test_dropout_takes_only_stop_words_and_at_most_so_many(text, seed):
 
 @settings(max_examples=200)
 @given(st.lists(st.sampled_from([*sorted(stop_words()), "Tea", "TO", "It ’ s", "did n't"])))
-def test_every_stop_word_is_found_but_those_to_keep(words):
+def test_every_stop_word_can_be_dropped_except_those_to_keep(words):
     text = " ".join(["tea", *words, "milk"])
     left = StopwordDropout(most=None)(text)
     gone = stop_words() - keep_words()
@@ -141,7 +141,7 @@ def test_every_stop_word_is_found_but_those_to_keep(words):
     assert left == " ".join(["tea", *kept, "milk"])
 
 
-def test_which_eight_are_dropped_is_drawn():
+def test_the_dropped_words_are_random():
     text = "tea " + " ".join(["the of and to in a is at on by"] * 2)
     versions = {StopwordDropout()(text, seed) for seed in range(20)}
     assert len(versions) > 10
