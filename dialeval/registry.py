@@ -1,7 +1,7 @@
 """Registries by name: what dialeval ships, what installed packages add, and `module:object`."""
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from importlib import import_module
@@ -20,8 +20,8 @@ class Entry:
     Args:
         name (`str`):
             Name on the command line and in tables.
-        target (`str`):
-            Where it is, as `"package.module:object"`.
+        target (`str` or `Callable`):
+            Where it is, as `"package.module:object"`; or the object itself.
         summary (`str`, *optional*):
             One line of help.
         options (`Mapping`, *optional*):
@@ -31,13 +31,15 @@ class Entry:
     """
 
     name: str
-    target: str
+    target: str | Callable[..., Any]
     summary: str = ""
     options: Mapping[str, Any] = field(default_factory=dict, hash=False)
     source: str = "dialeval"
 
     def load(self) -> Any:
         """Import the object."""
+        if not isinstance(self.target, str):
+            return self.target
         return import_object(self.target, self.source)
 
 

@@ -1,6 +1,6 @@
-"""Answer the same contexts with every decoding strategy of one generator, and judge them all.
+"""Answer the same contexts with every decoding strategy of one generator, and evaluate them.
 
-python recipes/decodings.py --generator runs/generator --judged parts/evaluator.jsonl \\
+python recipes/decodings.py --generator runs/generator --train parts/evaluator.jsonl \\
     --test parts/test.jsonl --backward runs/backward --language_model runs/unconditional
 """
 
@@ -15,7 +15,7 @@ from dialeval.training.cores import use_cores
 
 
 def main(run: DecodingsRun, config: DiscriminatorConfig) -> None:
-    """Generate, judge, and show the table."""
+    """Generate, evaluate, and print the table."""
     with TrainingProgress() as progress:
         rows = compare_decodings(run, config, progress)
     console = Console()

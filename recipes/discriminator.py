@@ -1,4 +1,4 @@
-"""Train a discriminator: who wrote this response, a human or the other side?
+"""Train a discriminator that distinguishes human responses from others.
 
 accelerate launch recipes/discriminator.py --config recipes/configs/discriminator_default.yaml
 accelerate launch recipes/discriminator.py --config recipes/configs/discriminator_li2017.yaml --seed 1
@@ -15,7 +15,7 @@ from dialeval.training.discriminator import DiscriminatorRun, train_discriminato
 
 
 def main(run: DiscriminatorRun, config: DiscriminatorConfig) -> None:
-    """Train, and show the table."""
+    """Train, and print the table."""
     with TrainingProgress() as progress:
         results = train_discriminator(run, config, progress)
     if PartialState().is_main_process:

@@ -1,4 +1,4 @@
-"""Train every evaluator on the same pairs, and set their held-out accuracies side by side.
+"""Train several evaluators on the same pairs, and compare their held-out accuracies.
 
 python recipes/evaluators.py --data chitchat --max_pairs 1500
 python recipes/evaluators.py --data FILE --scenario human_machine --system NAME --max_length 128
@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from rich.console import Console
 
 from dialeval.config import parse_config, plain_errors
-from dialeval.protocols.evaluator_comparison import NETWORK_SETTINGS, compare_evaluators
+from dialeval.protocols.evaluator_comparison import COMPARED, compare_evaluators
 from dialeval.reports.training import TrainingProgress, evaluators_table
 from dialeval.training import DiscriminatorConfig
 from dialeval.training.cores import use_cores
-from dialeval.training.discriminator import DiscriminatorRun
+from dialeval.training.discriminator_settings import DiscriminatorRun
 
 
 @dataclass
@@ -21,16 +21,16 @@ class Choice:
     """Which evaluators are compared."""
 
     evaluators: list[str] = field(
-        default_factory=lambda: list(NETWORK_SETTINGS),
-        metadata={"help": ", ".join(NETWORK_SETTINGS)},
+        default_factory=lambda: list(COMPARED),
+        metadata={"help": "By name: see `dialeval list evaluators`."},
     )
 
 
 def main(choice: Choice, run: DiscriminatorRun, config: DiscriminatorConfig) -> None:
-    """Train them one after the other, and show the table."""
+    """Train them one after the other, and print the table."""
     with TrainingProgress() as progress:
-        rows = compare_evaluators(run, config, choice.evaluators, progress)
-    Console().print(evaluators_table(rows))
+        compared = compare_evaluators(run, config, choice.evaluators, progress)
+    Console().print(evaluators_table(compared))
 
 
 if __name__ == "__main__":

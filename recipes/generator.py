@@ -16,7 +16,7 @@ from dialeval.training.generator import GeneratorRun, train_generator
 
 
 def main(run: GeneratorRun, config: GeneratorConfig) -> None:
-    """Train, and show what it says."""
+    """Train, and print test perplexity and samples."""
     with TrainingProgress() as progress:
         results = train_generator(run, config, progress)
     if PartialState().is_main_process:

@@ -45,8 +45,8 @@ def corpus(write):
 def test_the_discriminator_recipe(processes, corpus, tmp_path):
     config = str(ROOT / "recipes" / "configs" / "discriminator_tiny.yaml")
     output = ["--config", config, "--data", str(corpus), "--output_dir", "run", "--filter", "none"]
-    told = launch("discriminator.py", *output, processes=processes, cwd=tmp_path)
-    assert told.count("Held-out accuracy") == 1
+    output_text = launch("discriminator.py", *output, processes=processes, cwd=tmp_path)
+    assert output_text.count("Held-out accuracy") == 1
     results = json.loads((tmp_path / "run" / "results.json").read_text())
     names = [row["evaluator"] for row in results["results"]]
     assert names == ["hierarchical", "response only", "shuffled context", "length only"]
@@ -100,8 +100,8 @@ def test_the_generator_recipe_learns_the_same_on_two_processes(
     config = str(ROOT / "recipes" / "configs" / "generator_tiny.yaml")
     given = ["--config", config, "--data", str(corpus), "--dropout", "0.0"]
     given += ["--learning_rate", "0.01", "--output_dir"]
-    told = launch("generator.py", *given, "two", processes=2, cwd=tmp_path)
-    assert told.count("Perplexity") == 1
+    output_text = launch("generator.py", *given, "two", processes=2, cwd=tmp_path)
+    assert output_text.count("Perplexity") == 1
     recipe = str(ROOT / "recipes" / "generator.py")
     monkeypatch.setattr(sys, "argv", [recipe, *given, "one"])
     runpy.run_path(recipe, run_name="__main__")  # one process is this one: it need not be launched
@@ -110,9 +110,10 @@ def test_the_generator_recipe_learns_the_same_on_two_processes(
         json.loads((tmp_path / name / "results.json").read_text()) for name in ("one", "two")
     )
     assert one["history"][0]["step"] == two["history"][0]["step"] == 12
-    assert one["test"]["perplexity"] < 100  # of more than 500 pieces
-    for name in ("perplexity", "loss", "n"):
-        assert two["test"][name] == pytest.approx(one["test"][name], rel=1e-3)
+    assert one["results"][0]["value"] < 100  # of more than 500 pieces
+    for alone, shared in zip(one["results"], two["results"], strict=True):
+        assert shared["value"] == pytest.approx(alone["value"], rel=1e-3)
+        assert (shared["metric"], shared["n"]) == (alone["metric"], alone["n"])
     assert (tmp_path / "two" / "generator.json").is_file()
     assert not (tmp_path / "two" / "checkpoint").exists()
 
@@ -149,8 +150,8 @@ def test_the_att_recipe(processes, chat, tmp_path):
     given = ["--config", config, "--data", str(chat), "--output_dir", "run", "--max_turns", "1"]
     given += ["--generator_passages", "100", "--hvr_kind", "transformer"]
     given += ["--methods", "SL+HvR", "ATT"] if processes > 1 else []
-    told = launch("att.py", *given, processes=processes, cwd=tmp_path)
-    assert "Adversarial" in told and told.count("Report:") == 1
+    output_text = launch("att.py", *given, processes=processes, cwd=tmp_path)
+    assert "Adversarial" in output_text and output_text.count("Report:") == 1
     results = json.loads((tmp_path / "run" / "results.json").read_text())
     assert results["games"]["ATT"][0]["turn"] == 1
     assert (tmp_path / "run" / "report.html").is_file()

@@ -1,4 +1,4 @@
-"""One generator, every way of decoding it: which of them passes for a human?"""
+"""One generator with every decoding strategy: which responses are indistinguishable?"""
 
 import json
 from collections.abc import Callable, Sequence
@@ -23,50 +23,65 @@ from dialeval.dialogues import (
 )
 from dialeval.dialogues.tokens import tokens
 from dialeval.metrics.distinct import distinct
-from dialeval.protocols.evaluator_comparison import NETWORK_SETTINGS, with_settings
+from dialeval.metrics.training_results import StepProgress
+from dialeval.protocols.evaluator_comparison import train_once
 from dialeval.responders.decoding import DECODINGS
 from dialeval.responders.generators import Generator, load_generator
 from dialeval.responders.journal import generate
 from dialeval.responders.language import GeneratorResponder
 from dialeval.training import DiscriminatorConfig
-from dialeval.training.discriminator import DiscriminatorRun, train_discriminator
+from dialeval.training.discriminator_settings import DiscriminatorRun, evaluator_settings
 
+OnProgress = Callable[[StepProgress], Any]
 SPREAD = ("distinct_1", "distinct_2", "tokens", "most_frequent")
 
 
 @dataclass
 class DecodingsRun:
-    """Who answers what, and who judges."""
+    """Which generator answers which contexts, and which evaluators are used."""
 
     generator: str = field(metadata={"help": "Folder or name of the generator."})
-    judged: list[str] = field(
-        metadata={"help": "Files of human passages whose contexts the judges learn on."}
+    train: list[str] = field(
+        metadata={"help": "Files of human passages; evaluators are trained on their contexts."}
     )
-    test: list[str] = field(metadata={"help": "Files of human passages that judges are tested on."})
+    test: list[str] = field(
+        metadata={"help": "Files of human passages that evaluators are tested on."}
+    )
     backward: str | None = field(default=None, metadata={"help": "Model of p(s|t)."})
     language_model: str | None = field(default=None, metadata={"help": "Model of p(t)."})
     decodings: list[str] = field(
         default_factory=lambda: list(DECODINGS), metadata={"help": ", ".join(DECODINGS)}
     )
-    judges: list[str] = field(
+    evaluators: list[str] = field(
         default_factory=lambda: ["svm-unigram", "hierarchical"],
-        metadata={"help": ", ".join(NETWORK_SETTINGS)},
+        metadata={"help": "Evaluators by name: see `dialeval list evaluators`."},
     )
-    judge_contexts: int = field(default=600, metadata={"help": "Contexts that judges learn on."})
-    test_contexts: int = field(default=300, metadata={"help": "Contexts of the test."})
-    max_new_tokens: int = field(default=30, metadata={"help": "Tokens of an answer at most."})
-    output_dir: str = field(default="runs/decodings", metadata={"help": "Where it goes."})
+    train_contexts: int = field(default=600, metadata={"help": "Contexts to train evaluators on."})
+    test_contexts: int = field(default=300, metadata={"help": "Contexts to test them on."})
+    max_new_tokens: int = field(default=30, metadata={"help": "Tokens of a response at most."})
+    output_dir: str = field(default="runs/decodings", metadata={"help": "Output folder."})
 
 
 def compare_decodings(
     run: DecodingsRun,
     config: DiscriminatorConfig,
-    on_progress: Callable[[dict[str, Any]], Any] = lambda _: None,
+    on_progress: OnProgress = lambda _: None,
 ) -> list[dict[str, Any]]:
-    """Adversarial success of each strategy before each judge, on the same contexts.
+    """Adversarial success of each strategy, measured by each evaluator on the same contexts.
 
-    Judges learn from answers of the strategy to other dialogues' contexts (Li et al., 2017,
-    sec. 5.2). Answers and judges are kept, so that a run that was stopped goes on.
+    Evaluators are trained on responses of the strategy to other dialogues' contexts (Li et al.,
+    2017, sec. 5.2). Responses and evaluators are saved, so that an interrupted run resumes.
+
+    Args:
+        run (`DecodingsRun`):
+            Generator, contexts, strategies and evaluators.
+        config (`DiscriminatorConfig`):
+            Settings of the evaluators' training.
+        on_progress (`Callable`, *optional*):
+            Called with the numbers of each step and each validation.
+
+    Returns:
+        `list[dict]`: One row per strategy and evaluator.
     """
     generator = load_generator(run.generator)
     helpers = {
@@ -75,8 +90,8 @@ def compare_decodings(
         if path
     }
     human = {
-        "judged": _asked(run.judged, run.judge_contexts, config.seed),
-        "test": _asked(run.test, run.test_contexts, config.seed),
+        "train": _sample(run.train, run.train_contexts, config.seed),
+        "test": _sample(run.test, run.test_contexts, config.seed),
     }
     rows = []
     for name in _possible(run.decodings, helpers):
@@ -85,19 +100,18 @@ def compare_decodings(
             part: _answers(run, config, generator, helpers, name, passages, folder / part)
             for part, passages in human.items()
         }
-        told = spread([passage.response for passage in answers["test"]])
+        diversity = spread([passage.response for passage in answers["test"]])
         pairs = _pairs(human, answers, config.seed)
-        for judge in run.judges:
-            rows.append(
-                {"decoding": name, **told, **_judged(judge, pairs, config, folder, on_progress)}
-            )
+        for evaluator in run.evaluators:
+            numbers = _evaluate(evaluator, pairs, config, folder, on_progress)
+            rows.append({"decoding": name, **diversity, **numbers})
         with atomic_write(Path(run.output_dir) / "decodings.json") as file:
             json.dump(rows, file, ensure_ascii=False, indent=2)
     return rows
 
 
 def spread(responses: Sequence[str]) -> dict[str, float]:
-    """How various responses are, in lower-case words: see [`distinct`]; 0 where there are none.
+    """Diversity of responses in lower-case words: see [`distinct`]; 0 where there are none.
 
     Example:
         >>> spread(["yes i do", "yes i do", "no"])["distinct_1"]  # 4 words of 7
@@ -105,21 +119,21 @@ def spread(responses: Sequence[str]) -> dict[str, float]:
     """
     if not responses:
         return dict.fromkeys(SPREAD, 0.0)
-    found = distinct(responses, lambda text: [word.lower() for word in tokens(text)])
-    return {name: found[name] for name in SPREAD}
+    numbers = distinct(responses, lambda text: [word.lower() for word in tokens(text)])
+    return {name: numbers[name] for name in SPREAD}
 
 
 def _possible(names: Sequence[str], helpers: dict[str, Generator]) -> list[str]:
-    """The strategies that the models at hand allow."""
+    """The strategies whose models are given."""
     unknown = [name for name in names if name not in DECODINGS]
     if unknown:
         choices = ", ".join(DECODINGS)
-        raise BadInput(f"Unknown decoding {unknown[0]!r}.", hint=f"Choose from {choices}.")
+        raise BadInput(f"unknown decoding {unknown[0]!r}.", hint=f"Choose from {choices}.")
     needs = {"mmi-backward": "backward", "mmi-penalty": "language_model"}
     return [name for name in names if needs.get(name, "") in ("", *helpers)]
 
 
-def _asked(files: list[str], limit: int, seed: int) -> list[Passage]:
+def _sample(files: list[str], limit: int, seed: int) -> list[Passage]:
     passages = by_author(read(files, ReadOptions())[0], "human")
     count = min(limit, len(passages))
     chosen = np.sort(np.random.default_rng(seed).choice(len(passages), count, replace=False))
@@ -132,13 +146,13 @@ def _answers(
     generator: Generator,
     helpers: dict[str, Generator],
     name: str,
-    asked: list[Passage],
+    passages: list[Passage],
     path: Path,
 ) -> list[Passage]:
     responder = GeneratorResponder(
         generator, DECODINGS[name], 1, run.max_new_tokens, config.seed, progress=True, **helpers
     )
-    done = generate(responder, asked, path.with_suffix(".jsonl"))
+    done = generate(responder, passages, path.with_suffix(".jsonl"))
     return list(iterate(read(str(done.path), ReadOptions(keep_duplicates=True))[0]))
 
 
@@ -147,37 +161,33 @@ def _pairs(
 ) -> dict[str, Passages]:
     pairing = Pairing("human_machine", seed=seed)
     parts = {"train": 0.85, "validation": 0.15}
-    ours, theirs = (
-        split(to_passages(side["judged"]), parts, seed + 1) for side in (human, answers)
+    human_parts, answer_parts = (
+        split(to_passages(side["train"]), parts, seed + 1) for side in (human, answers)
     )
-    made = {name: pairing(ours[name], theirs[name]) for name in parts}
-    return {**made, "test": pairing(to_passages(human["test"]), to_passages(answers["test"]))}
+    pairs = {name: pairing(human_parts[name], answer_parts[name]) for name in parts}
+    return {**pairs, "test": pairing(to_passages(human["test"]), to_passages(answers["test"]))}
 
 
-def _judged(
-    judge: str,
+def _evaluate(
+    evaluator: str,
     pairs: dict[str, Passages],
     config: DiscriminatorConfig,
     folder: Path,
-    on_progress: Callable[[dict[str, Any]], Any],
+    on_progress: OnProgress,
 ) -> dict[str, Any]:
-    settings = NETWORK_SETTINGS[judge]
-    output = folder / judge
-    stored = output / "results.json"
-    if stored.is_file():
-        results = json.loads(stored.read_text("utf-8"))
-    else:
-        run = with_settings({"model": judge, **settings}, DiscriminatorRun(output_dir=str(output)))
-        run = replace(run, scenario="human_machine", resume=True)
-        results = train_discriminator(run, with_settings(settings, config), on_progress, pairs)
-    found = {row["evaluator"]: row for row in results["results"]}
-    row = results["results"][0]
+    """Adversarial success of the responses, measured by one evaluator that is trained on pairs."""
+    run = DiscriminatorRun(output_dir=str(folder / evaluator.replace(":", ".")))
+    run, training = evaluator_settings(evaluator, run, config)
+    run = replace(run, scenario="human_machine", resume=True)
+    results = train_once(run, training, on_progress, pairs)
+    accuracy = results.results[0]
+    length_only = results.get("accuracy", evaluator="length only")
     return {
-        "judge": judge,
-        "adversuc": 1 - row["value"],
-        "low": 1 - row["high"],
-        "high": 1 - row["low"],
-        "n": row["n"],
-        "length_only": 1 - found["length only"]["value"],
-        "signature": row["signature"],
+        "evaluator": evaluator,
+        "adversuc": 1 - accuracy.value,
+        "low": 1 - accuracy.high,
+        "high": 1 - accuracy.low,
+        "n": accuracy.n,
+        "length_only": None if length_only is None else 1 - length_only.value,
+        "signature": accuracy.signature,
     }

@@ -1,66 +1,91 @@
-"""Every evaluator on the same pairs: which judge is worth its cost on this corpus?"""
+"""Several evaluators trained on the same pairs, with the held-out accuracy of each."""
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dialeval.dialogues import BadInput, atomic_write
-from dialeval.training import DiscriminatorConfig
-from dialeval.training.discriminator import DiscriminatorRun, train_discriminator
+from dialeval.files import atomic_write
+from dialeval.metrics.results import RESULTS
+from dialeval.metrics.training_results import StepProgress, TrainingResults
+from dialeval.scorers.registry import fit_function
+from dialeval.training.discriminator import train_discriminator
+from dialeval.training.discriminator_settings import DiscriminatorRun, evaluator_settings
+from dialeval.training.supervised import DiscriminatorConfig
 
-_RECURRENT = {"optimizer": "adam", "learning_rate": 1e-3, "batch_size": 32, "epochs": 6}
-_PRETRAINED = {
-    "optimizer": "adamw", "learning_rate": 1e-4, "batch_size": 16, "epochs": 3,
-    "schedule": "linear", "warmup_steps": 20, "max_grad_norm": 1.0,
-}  # fmt: skip
-NETWORK_SETTINGS: dict[str, dict[str, Any]] = {
-    "length": {},
-    "svm-response": {},
-    "svm-unigram": {},
-    "hierarchical": _RECURRENT,
-    "concat": _RECURRENT,
-    "attention": _RECURRENT,
-    "rnn": _RECURRENT,
-    "minilm": {"model": "transformer", "backbone": "minilm", **_PRETRAINED},
-}
-"""Evaluators by name, with the settings that two cores can bear."""
+COMPARED = (
+    "length", "svm-response", "svm-unigram", "hierarchical", "concat", "attention", "rnn", "minilm",
+)  # fmt: skip
+"""Evaluators that are compared by default."""
 
 
 def compare_evaluators(
     run: DiscriminatorRun,
     config: DiscriminatorConfig,
-    names: Sequence[str] = tuple(NETWORK_SETTINGS),
-    on_progress: Callable[[dict[str, Any]], Any] = lambda _: None,
-) -> list[dict[str, Any]]:
-    """Held-out accuracy of each evaluator and of its blindfolded selves, trained on the same pairs.
+    names: Sequence[str] = COMPARED,
+    on_progress: Callable[[StepProgress], Any] = lambda _: None,
+) -> dict[str, TrainingResults]:
+    """Held-out accuracy of evaluators with and without the context, trained on the same pairs.
 
-    Each is saved in a folder of its own; one that is there already is not trained again.
+    Args:
+        run (`DiscriminatorRun`):
+            Data, and the folder; every evaluator is saved in a folder inside it.
+        config (`DiscriminatorConfig`):
+            Settings of the trainer; those that the registry has for an evaluator replace them.
+        names (`Sequence[str]`, *optional*):
+            Evaluators by name, or `package.module:Class`.
+        on_progress (`Callable`, *optional*):
+            Called with the numbers of each step and each validation.
+
+    Returns:
+        `dict[str, TrainingResults]`: Results by name; one that was saved is not trained again.
+
+    Raises:
+        BadInput: A name is unknown.
     """
-    unknown = [name for name in names if name not in NETWORK_SETTINGS]
-    if unknown:
-        choices = ", ".join(NETWORK_SETTINGS)
-        raise BadInput(f"Unknown evaluator {unknown[0]!r}.", hint=f"Choose from {choices}.")
-    rows = []
     for name in names:
-        ours = with_settings({"model": name, **NETWORK_SETTINGS[name]}, run)
-        ours = replace(ours, output_dir=str(Path(run.output_dir) / name))
-        results = _stored(Path(ours.output_dir)) or train_discriminator(
-            ours, with_settings(NETWORK_SETTINGS[name], config), on_progress
-        )
-        rows += [{"trained": name, **row} for row in results["results"]]
+        fit_function(name)  # refuses unknown names before anything is trained
+    compared: dict[str, TrainingResults] = {}
+    for name in names:
+        settings, training = evaluator_settings(name, run, config)
+        folder = Path(run.output_dir) / name.replace(":", ".")
+        settings = replace(settings, output_dir=str(folder))
+        compared[name] = train_once(settings, training, on_progress)
         with atomic_write(Path(run.output_dir) / "evaluators.json") as file:
-            json.dump(rows, file, ensure_ascii=False, indent=2)
-    return rows
+            json.dump(_rows(compared), file, ensure_ascii=False, indent=2)
+    return compared
 
 
-def with_settings(settings: dict[str, Any], config: Any) -> Any:
-    """A copy of some settings with those changed that it has."""
-    known = {each.name for each in fields(config)}
-    return replace(config, **{name: value for name, value in settings.items() if name in known})
+def train_once(
+    run: DiscriminatorRun,
+    config: DiscriminatorConfig,
+    on_progress: Callable[[StepProgress], Any] = lambda _: None,
+    pairs: dict[str, Any] | None = None,
+) -> TrainingResults:
+    """Results of a training, read from its folder where it is finished.
+
+    Args:
+        run (`DiscriminatorRun`):
+            What is trained, on what, and the folder.
+        config (`DiscriminatorConfig`):
+            Settings of the trainer.
+        on_progress (`Callable`, *optional*):
+            Called with the numbers of each step and each validation.
+        pairs (`dict[str, Passages]`, *optional*):
+            Pairs for `train`, `validation` and `test`, in place of those of the run's data.
+
+    Returns:
+        `TrainingResults`: Held-out accuracies.
+    """
+    if (Path(run.output_dir) / RESULTS).is_file():
+        return TrainingResults.load(run.output_dir)
+    return train_discriminator(run, config, on_progress, pairs)
 
 
-def _stored(folder: Path) -> dict[str, Any] | None:
-    file = folder / "results.json"
-    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else None
+def _rows(compared: dict[str, TrainingResults]) -> list[dict[str, Any]]:
+    return [
+        {"trained": name, **result.to_dict()}
+        for name, results in compared.items()
+        for result in results.results
+    ]

@@ -1,8 +1,7 @@
-"""Do judges travel? Trained on one system, or on random replies, and applied to every other."""
+"""Transfer of evaluators: trained on one system, or on random replies, applied to the others."""
 
-import json
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from dialeval.dialogues import (
     BadInput,
     Pairing,
     Passages,
-    atomic_write,
     iterate,
     select,
     to_passages,
@@ -22,10 +20,11 @@ from dialeval.dialogues import (
 from dialeval.dialogues.types import text_key
 from dialeval.metrics.adversuc import adversuc
 from dialeval.metrics.paired import paired_bootstrap
-from dialeval.metrics.results import Result, plain, signature, versions
+from dialeval.metrics.results import Result, signature, versions
+from dialeval.metrics.transfer_results import Transfer
 from dialeval.protocols.evaluation.collector import library_versions, turns_of
-from dialeval.protocols.evaluation.crossfit import fold_numbers, judged
-from dialeval.protocols.evaluation.evaluators import EVALUATORS, FitContext
+from dialeval.protocols.evaluation.crossfit import fold_numbers, score_pairs
+from dialeval.protocols.evaluation.evaluators import FitContext, fit_function, fitted_names
 from dialeval.protocols.evaluation.frozen import (
     AGAINST,
     FrozenScorer,
@@ -34,52 +33,24 @@ from dialeval.protocols.evaluation.frozen import (
     warn_if_trained_against,
 )
 from dialeval.protocols.evaluation.inputs import EvaluationData
-from dialeval.protocols.evaluation.tables import content
+from dialeval.protocols.evaluation.measures import correct
+from dialeval.protocols.evaluation.tables import content_key
+from dialeval.run_folder import RunFolder
 
 RANDOM, ALL, OTHERS = "random replies", "all systems", "others"
-"""What a judge may be trained on beside single systems; others are not in this run."""
-FEWEST = 5  # dialogues in each half
-_BESIDE = ("auroc", "pairwise_accuracy", "machines_predicted_human", "humans_predicted_machine")
+"""Training data other than single systems; `OTHERS` are data outside this run."""
+MIN_DIALOGUES = 5  # in each half
+_DETAILS = ("auroc", "pairwise_accuracy", "machines_predicted_human", "humans_predicted_machine")
 
 OnProgress = Callable[[int, int, str], Any]
 
 
 @dataclass(frozen=True)
-class Transfer:
-    """How well one evaluator, trained on each thing, tells each system from humans.
+class _Cell:
+    """Scores of an evaluator on the test half of a system, and numbers from them."""
 
-    Args:
-        trained_on, tested_on (`list[str]`):
-            Rows and columns of the matrix.
-        results (`list[Result]`):
-            A cell each, row by row; `details["diagonal"]` where both are the same.
-    """
-
-    evaluator: str
-    trained_on: list[str]
-    tested_on: list[str]
-    results: list[Result]
-    warnings: list[str] = field(default_factory=list)
-    settings: Mapping[str, Any] = field(default_factory=dict)
-
-    def matrix(self, part: str = "value") -> np.ndarray:
-        """Accuracies, or the `low` or `high` ends of their intervals, `(trained on, tested on)`."""
-        numbers = [getattr(each, part) for each in self.results]
-        return np.array(numbers, dtype=float).reshape(len(self.trained_on), len(self.tested_on))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The matrix as JSON knows it, every cell with its interval and signature."""
-        return plain(
-            {
-                "evaluator": self.evaluator,
-                "trained_on": self.trained_on,
-                "tested_on": self.tested_on,
-                "matrix": self.matrix(),
-                "results": [each.to_dict() for each in self.results],
-                "warnings": self.warnings,
-                "settings": self.settings,
-            }
-        )
+    table: pa.Table
+    numbers: Mapping[str, Any]
 
 
 def transfer(
@@ -92,110 +63,123 @@ def transfer(
 ) -> Transfer:
     """The matrix of one evaluator: trained on a row's responses, applied unchanged to a column's.
 
-    One that is saved, or never was trained, gives the single row "others".
+    Every evaluator is trained on one half of the dialogues and tested on the other, the same for
+    all, and on the same number of pairs: "all systems" alternates between the systems. The row
+    "random replies" is trained on human dialogues alone (Bruni and Fernández, 2017, sec. 5.2,
+    apply such a discriminator to a generator); the loss off the diagonal shows whether one
+    evaluator serves for all systems (Kannan and Vinyals, 2016, sec. 4).
 
-    Every judge learns on one half of the dialogues and is tested on the other, the same for all,
-    and from the same number of pairs: "all systems" takes turns among the systems. The row
-    "random replies" knows human dialogues alone (Bruni and Fernández, 2017, sec. 5.2, apply such a
-    judge to a generator); what a judge loses off the diagonal is the worry about one critic for
-    all systems (Kannan and Vinyals, 2016, sec. 4).
+    Args:
+        data (`EvaluationData`):
+            Human passages and systems.
+        evaluator (`str`, *optional*, defaults to `"svm-unigram"`):
+            Name of the evaluator; a saved or untrained one gives the single row "others".
+        seed (`int`, *optional*, defaults to 0):
+            Seed of halves, pairs, evaluator and intervals.
+        fit_context (`FitContext`, *optional*):
+            What evaluators share.
+        on_progress (`Callable`, *optional*):
+            Called with the number of rows done, their total, and a description.
+        folder (`Path` or `str`, *optional*, defaults to `"runs/transfer"`):
+            Folder of the cache.
+
+    Returns:
+        `Transfer`: The matrix.
 
     Raises:
-        BadInput: For an unknown evaluator, or where a half has too few dialogues.
+        BadInput: The evaluator is unknown, or a half has too few dialogues.
     """
-    judge = _fixed(evaluator, data, folder)
+    frozen = _load_frozen(evaluator, data, folder)
     train, test = halves(data, seed)
-    columns, fit_context = list(test), fit_context or FitContext()
-    train[ALL] = taking_turns([train[name] for name in data.systems], seed)
-    train = {OTHERS: None} if judge else train
-    sizes = {name: pairs and len(pairs) // 2 for name, pairs in train.items()}
-    cells: dict[tuple[str, str], tuple[pa.Table, dict[str, Any]]] = {}
-    for row, (name, pairs) in enumerate(train.items()):
-        on_progress(row, len(train), f"{evaluator}, trained on {name}")
-        scorer = judge or EVALUATORS[evaluator](pairs, seed, fit_context)
-        for column in columns:
-            table = judged(scorer, test[column])
-            cells[name, column] = table, _accuracy(table, scorer, seed)
-    on_progress(len(train), len(train), "done")
-    name = judge.name if judge else evaluator
-    how = {"ctx": turns_of(data.human), "thr": f"{scorer.decision.threshold:.4g}", "seed": seed}
-    results = [_result(name, cells, *key, sizes, how) for key in cells]
+    context = fit_context or FitContext()
+    train[ALL] = alternate([train[name] for name in data.systems], seed)
+    rows: dict[str, Passages | None] = {OTHERS: None} if frozen else {**train}
+    sizes = {name: pairs and len(pairs) // 2 for name, pairs in rows.items()}
+    cells: dict[tuple[str, str], _Cell] = {}
+    scorer: Any = frozen
+    for number, (name, pairs) in enumerate(rows.items()):
+        on_progress(number, len(rows), f"{evaluator}, trained on {name}")
+        if pairs is not None:
+            scorer = fit_function(evaluator)(pairs, seed, context)
+        for column, test_pairs in test.items():
+            table = score_pairs(scorer, test_pairs)
+            cells[name, column] = _Cell(table, _numbers(table, scorer, seed))
+    on_progress(len(rows), len(rows), "done")
+    name = frozen.name if frozen else evaluator
+    parts = {"ctx": turns_of(data.human), "thr": f"{scorer.decision.threshold:.4g}", "seed": seed}
+    results = [_result(name, cells, *key, sizes, parts) for key in cells]
     settings = {"evaluator": name, "seed": seed, "split": "halves", "n_train": sizes}
-    warnings = [*data.warnings, *(_warnings(data, judge) if judge else ())]
-    return Transfer(name, list(train), columns, results, warnings, settings)
+    warnings = [*data.warnings, *(_training_warnings(data, frozen) if frozen else ())]
+    return Transfer(name, list(rows), list(test), results, warnings, settings)
 
 
-def _fixed(evaluator: str, data: EvaluationData, folder: Path | str) -> FrozenScorer | None:
-    """The judge where it is not to be trained here, with a threshold."""
-    named = frozen_names([evaluator], EVALUATORS)
-    if not named:
+def _load_frozen(evaluator: str, data: EvaluationData, folder: Path | str) -> FrozenScorer | None:
+    """The evaluator, with a threshold, if it is not to be trained here."""
+    names = frozen_names([evaluator], fitted_names([evaluator]))
+    if not names:
         return None
-    judge = load_frozen(*next(iter(named.items())))
-    key = text_key([judge.key, content(data.human)])
-    judge.decide(data.human, Path(folder) / "cache" / f"{key}.json")
-    return judge
+    frozen = load_frozen(*next(iter(names.items())))
+    key = text_key([frozen.key, content_key(data.human)])
+    frozen.choose_threshold(data.human, RunFolder(folder), key)
+    return frozen
 
 
-def _warnings(data: EvaluationData, judge: FrozenScorer) -> Iterator[str]:
+def _training_warnings(data: EvaluationData, frozen: FrozenScorer) -> Iterator[str]:
     for system, training in data.training.items():
-        if warn_if_trained_against(training, judge):
-            yield f"{system}: {judge.name} {AGAINST}"
+        if warn_if_trained_against(training, frozen):
+            yield f"{system}: {frozen.name} {AGAINST}"
 
 
 def halves(data: EvaluationData, seed: int = 0) -> tuple[dict[str, Passages], dict[str, Passages]]:
-    """Pairs to learn from and pairs to be tested on, by what stands against the human responses.
+    """Pairs for training and pairs for testing, by what is compared with the human responses.
 
-    No dialogue is in both halves, random replies are drawn inside theirs, and a context is in the
+    No dialogue is in both halves, random replies are drawn within a half, and a context is in the
     same half for every system.
     """
     reserved = [name for name in (RANDOM, ALL) if name in data.systems]
     if reserved:
         hint = "Give the system another name."
-        raise BadInput(f"{reserved[0]!r} stands for something else here.", hint=hint)
+        raise BadInput(f"{reserved[0]!r} is a reserved name here.", hint=hint)
     number = fold_numbers(data.human, 2, seed)
     parts = [select(data.human, number == half) for half in (0, 1)]
     fewest = min(len(set(part["dialogue_id"])) for part in parts)
-    if fewest < FEWEST:
+    if fewest < MIN_DIALOGUES:
         raise BadInput(
-            f"a half has {fewest} dialogues, and at least {FEWEST} are needed.",
+            f"a half has {fewest} dialogues, and at least {MIN_DIALOGUES} are needed.",
             hint="Give more dialogues.",
         )
-    found = [{RANDOM: Pairing("human_random", seed=seed)(part)} for part in parts]
+    pairs = [{RANDOM: Pairing("human_random", seed=seed)(part)} for part in parts]
     for name, answers in data.systems.items():
         for half, part in enumerate(parts):
-            replies = _as_answers(part, select(answers, number == half), name)
-            found[half][name] = Pairing("human_machine", seed=seed)(part, replies)
-    return found[0], found[1]
+            replies = _with_human_ids(part, select(answers, number == half), name)
+            pairs[half][name] = Pairing("human_machine", seed=seed)(part, replies)
+    return pairs[0], pairs[1]
 
 
-def taking_turns(parts: list[Passages], seed: int = 0) -> Passages:
-    """As many pairs as one system has, each context with the reply of one of them."""
+def alternate(parts: list[Passages], seed: int = 0) -> Passages:
+    """As many pairs as one system has, each context with the reply of one of the systems."""
     count = min(len(part) // 2 for part in parts)
     turn = np.random.default_rng(seed).permutation(count) % len(parts)
-    chosen = [
-        part.select(np.flatnonzero(np.isin(part["pair"], np.flatnonzero(turn == place))))
-        for place, part in enumerate(parts)
+    selected = [
+        part.select(np.flatnonzero(np.isin(part["pair"], np.flatnonzero(turn == index))))
+        for index, part in enumerate(parts)
     ]
-    return concatenate_datasets([part for part in chosen if len(part)])
+    return concatenate_datasets([part for part in selected if len(part)])
 
 
-def write_transfer(found: list[Transfer], folder: Path | str) -> Path:
-    """Write the matrices of some evaluators as `transfer.json`, and give its path."""
-    path = Path(folder) / "transfer.json"
-    told = {"transfers": [each.to_dict() for each in found], "versions": versions()}
-    with atomic_write(path) as file:
-        json.dump(told, file, ensure_ascii=False, indent=2, allow_nan=False)
-        file.write("\n")
-    return path
+def write_transfer(transfers: Sequence[Transfer], folder: Path | str) -> Path:
+    """Write the matrices of some evaluators as `transfer.json`; returns its path."""
+    content = {"transfers": [matrix.to_dict() for matrix in transfers], "versions": versions()}
+    return RunFolder(folder).write_json("transfer.json", content)
 
 
-def _as_answers(human: Passages, answers: Passages, system: str) -> Passages:
+def _with_human_ids(human: Passages, answers: Passages, system: str) -> Passages:
     """A system's replies under the human rows' ids, so that both sides share their dialogue."""
     rows = zip(iterate(human), answers["response"], strict=True)
     return to_passages(passage.with_response(text, system) for passage, text in rows)
 
 
-def _accuracy(table: pa.Table, scorer: Any, seed: int) -> dict[str, Any]:
+def _numbers(table: pa.Table, scorer: Any, seed: int) -> Mapping[str, Any]:
     return adversuc(
         table["score"].to_numpy(),
         table["label"].to_numpy(),
@@ -209,31 +193,28 @@ def _accuracy(table: pa.Table, scorer: Any, seed: int) -> dict[str, Any]:
 
 def _result(
     evaluator: str,
-    cells: Mapping[tuple[str, str], tuple[pa.Table, dict[str, Any]]],
+    cells: Mapping[tuple[str, str], _Cell],
     row: str,
     column: str,
     sizes: Mapping[str, int | None],
-    how: Mapping[str, Any],
+    parts: Mapping[str, Any],
 ) -> Result:
-    table, found = cells[row, column]
+    table, numbers = cells[row, column].table, cells[row, column].numbers
     text = signature(
         metric="transfer_accuracy", evaluator=evaluator, system=column, trained_on=row,
-        split="halves", n_train=sizes[row], n=found["n"], **how, **library_versions(),
+        split="halves", n_train=sizes[row], n=numbers["n"], **parts, **library_versions(),
     )  # fmt: skip
     details = {"trained_on": row, "diagonal": row == column, "n_train": sizes[row]}
-    details |= {name: found[name] for name in _BESIDE}
+    details |= {name: numbers[name] for name in _DETAILS}
     if row != column and (column, column) in cells:
-        details |= _lost(cells[column, column][0], table, how["seed"])
-    accuracy, ends = found["accuracy"], (1 - found["high"], 1 - found["low"])
-    return Result(
-        "transfer_accuracy", column, evaluator, accuracy, *ends, found["n"], text, details
-    )
+        details |= _loss(cells[column, column].table, table, parts["seed"])
+    low, high, n = 1 - numbers["high"], 1 - numbers["low"], numbers["n"]
+    accuracy = numbers["accuracy"]
+    return Result("transfer_accuracy", column, evaluator, accuracy, low, high, n, text, details)
 
 
-def _lost(own: pa.Table, other: pa.Table, seed: int) -> dict[str, float]:
-    """What a judge trained elsewhere loses against the one trained on the column, paired."""
-    rights = [
-        (table["taken"].to_numpy() == (table["label"].to_numpy() == 1)) for table in (own, other)
-    ]
-    found = paired_bootstrap(*rights, groups=own["dialogue_id"].to_pylist(), seed=seed)
-    return {"lost": found["difference"], "lost_low": found["low"], "lost_high": found["high"]}
+def _loss(diagonal: pa.Table, other: pa.Table, seed: int) -> dict[str, float]:
+    """Accuracy lost against the evaluator that was trained on the tested system, paired."""
+    groups = diagonal["dialogue_id"].to_pylist()
+    test = paired_bootstrap(correct(diagonal), correct(other), groups=groups, seed=seed)
+    return {"lost": test["difference"], "lost_low": test["low"], "lost_high": test["high"]}

@@ -48,8 +48,8 @@ def chat_table(dialogues: Sequence[Any]) -> Table:
 
 
 def decodings_table(rows: Sequence[dict[str, Any]]) -> Table:
-    """Adversarial success of each strategy before each judge, beside how various it is."""
-    table = Table("decoding", "judge", title="Adversarial success", title_justify="left")
+    """Adversarial success of each strategy by each evaluator, with the diversity of its responses."""
+    table = Table("decoding", "evaluator", title="Adversarial success", title_justify="left")
     names = ("AdverSuc", "95 %", "n", "by length", "distinct-1", "distinct-2", "tokens", "most")
     for name in names:
         table.add_column(name, justify="right")
@@ -57,7 +57,7 @@ def decodings_table(rows: Sequence[dict[str, Any]]) -> Table:
         numbers = (row["length_only"], row["distinct_1"], row["distinct_2"])
         table.add_row(
             escape(row["decoding"]),
-            escape(row["judge"]),
+            escape(row["evaluator"]),
             f"{row['adversuc']:.3f}",
             f"{row['low']:.3f}-{row['high']:.3f}",
             f"{row['n']:,}",

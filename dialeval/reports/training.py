@@ -1,12 +1,18 @@
 """A training run for people: a progress line, and the table at its end."""
 
 import os
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
+
+from dialeval.metrics.results import Result
+from dialeval.metrics.training_results import Sample, StepProgress, TrainingResults, corpus_of
+
+WITHOUT_CONTEXT = ("response only", "shuffled context")
+"""Rows of the same evaluator without the true context."""
 
 
 class TrainingProgress:
@@ -24,91 +30,93 @@ class TrainingProgress:
             transient=True,
             disable=quiet or not self.console.is_terminal,
         )
-        self.said = ""
+        self.validation = ""
 
     def __enter__(self) -> "TrainingProgress":
         self.progress.start()
         self.task = self.progress.add_task("training", total=None)
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         self.progress.stop()
 
-    def __call__(self, numbers: dict[str, Any]) -> None:
+    def __call__(self, numbers: StepProgress) -> None:
+        """Move the bar after a step, or print a line after a validation."""
         if "perplexity" in numbers:
-            self.said = f"  perplexity {numbers['perplexity']:.1f}"
+            self.validation = f"  perplexity {numbers['perplexity']:.1f}"
             self.console.print(
                 f"epoch {numbers['epoch'] + 1}: validation loss {numbers['validation_loss']:.4f}, "
                 f"perplexity {numbers['perplexity']:.1f}"
             )
-            self.console.print(dialogue_table(numbers.get("samples", [])))
+            self.console.print(samples_table(numbers.get("samples", [])))
             return
         if "validation_accuracy" in numbers:
-            self.said = f"  validation {numbers['validation_accuracy']:.3f}"
+            self.validation = f"  validation {numbers['validation_accuracy']:.3f}"
             self.console.print(
                 f"epoch {numbers['epoch'] + 1}: validation loss {numbers['validation_loss']:.4f}, "
                 f"accuracy {numbers['validation_accuracy']:.3f}, "
                 f"pairwise {numbers['validation_pairwise_accuracy']:.3f}"
             )
             return
-        words = f"epoch {numbers['epoch'] + 1}  loss {numbers['loss']:.3f}{self.said}"
+        text = f"epoch {numbers['epoch'] + 1}  loss {numbers['loss']:.3f}{self.validation}"
         done, total = numbers["step"] + 1, numbers["total"]
-        self.progress.update(self.task, completed=done, total=total, description=words)
+        self.progress.update(self.task, completed=done, total=total, description=text)
 
 
-def results_table(results: dict[str, Any]) -> Table:
-    """Held-out accuracy of the judge and of its baselines."""
+def results_table(results: TrainingResults) -> Table:
+    """Held-out accuracy of a discriminator and of its baselines."""
     table = Table("evaluator", "corpus", title="Held-out accuracy", title_justify="left")
     for name in ("accuracy", "95 %", "n"):
         table.add_column(name, justify="right")
-    for row in results["results"]:
-        table.add_row(
-            escape(row["evaluator"]),
-            escape(row["corpus"] or "all"),
-            f"{row['value']:.3f}",
-            f"{row['low']:.3f}-{row['high']:.3f}",
-            f"{row['n']:,}",
-        )
-    table.caption = escape(results["signature"])
+    for result in results.accuracies():
+        table.add_row(escape(result.evaluator), *_cells(result))
+    table.caption = escape(results.signature)
     table.caption_justify = "left"
     return table
 
 
-def evaluators_table(rows: list[dict[str, Any]]) -> Table:
-    """Held-out accuracy of several evaluators, each with what it gets without the true context."""
+def evaluators_table(compared: Mapping[str, TrainingResults]) -> Table:
+    """Held-out accuracy of several evaluators, with and without the true context."""
     table = Table("evaluator", "corpus", title="Held-out accuracy", title_justify="left")
-    for name in ("accuracy", "95 %", "n", "response only", "shuffled context"):
+    for name in ("accuracy", "95 %", "n", *WITHOUT_CONTEXT):
         table.add_column(name, justify="right")
-    found = {(row["trained"], row["corpus"], row["evaluator"]): row for row in rows}
-    for (trained, corpus, name), row in found.items():
-        if name in ("response only", "shuffled context", "length only"):
-            continue
-        beside = [found[trained, corpus, each] for each in ("response only", "shuffled context")]
-        table.add_row(
-            escape(trained),
-            escape(corpus or "all"),
-            f"{row['value']:.3f}",
-            f"{row['low']:.3f}-{row['high']:.3f}",
-            f"{row['n']:,}",
-            *(f"{each['value']:.3f}" for each in beside),
-        )
+    for trained, results in compared.items():
+        rows = {(row.evaluator, corpus_of(row)): row for row in results.accuracies()}
+        for (name, corpus), row in rows.items():
+            if name in (*WITHOUT_CONTEXT, "length only"):
+                continue
+            ablations = [rows[ablation, corpus] for ablation in WITHOUT_CONTEXT]
+            shares = (f"{ablation.value:.3f}" for ablation in ablations)
+            table.add_row(escape(trained), *_cells(row), *shares)
     return table
 
 
-def dialogue_table(samples: list[dict[str, str]]) -> Table:
-    """Contexts, what a human said, and what the generator says."""
+def _cells(result: Result) -> tuple[str, ...]:
+    """Corpus, accuracy, interval and number of responses."""
+    return (
+        escape(corpus_of(result) or "all"),
+        f"{result.value:.3f}",
+        f"{result.low:.3f}-{result.high:.3f}",
+        f"{result.n:,}",
+    )
+
+
+def samples_table(samples: Sequence[Sample]) -> Table:
+    """Contexts with the human response and the generator's."""
     table = Table("context", "human", "generator")
-    for row in samples:
-        table.add_row(*(escape(row[name]) or "-" for name in ("context", "human", "generator")))
+    for sample in samples:
+        cells = (sample["context"], sample["human"], sample["generator"])
+        table.add_row(*(escape(cell) or "-" for cell in cells))
     return table
 
 
-def generator_table(results: dict[str, Any]) -> Table:
-    """Test perplexity of a generator, and what it says to contexts it has not seen."""
-    table = dialogue_table(results["samples"])
-    test = results["test"]
-    size = f"{results['parameters'] / 1e6:.1f} M parameters"
-    table.title = f"Perplexity {test['perplexity']:.1f} on {test['n']:,} test responses, {size}"
+def generator_table(results: TrainingResults) -> Table:
+    """Test perplexity of a generator, and its responses to contexts of the test data."""
+    table = samples_table(results.samples)
+    test = results.get("perplexity")
+    size = f"{(results.parameters or 0) / 1e6:.1f} M parameters"
+    if test is not None:
+        table.title = f"Perplexity {test.value:.1f} on {test.n:,} test responses, {size}"
     table.title_justify = table.caption_justify = "left"
-    table.caption = escape(results["signature"])
+    table.caption = escape(results.signature)
     return table

@@ -3,7 +3,6 @@
 import json
 import logging
 from dataclasses import asdict
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -11,23 +10,11 @@ from dialeval._version import __version__
 from dialeval.dialogues import BadInput, atomic_write
 from dialeval.downloads import revision_of, snapshot
 from dialeval.scorers.base import Decision
+from dialeval.scorers.registry import scorer_class
 
 logger = logging.getLogger(__name__)
 
 SETTINGS = "scorer.json"
-KINDS = {
-    "neural": "dialeval.scorers.neural:NeuralScorer",
-    "svm": "dialeval.scorers.linear:SvmScorer",
-    "length": "dialeval.scorers.baselines:LengthScorer",
-    "constant": "dialeval.scorers.baselines:ConstantScorer",
-    "coin": "dialeval.scorers.baselines:CoinScorer",
-    "response-only": "dialeval.scorers.baselines:ResponseOnlyScorer",
-    "shuffled-context": "dialeval.scorers.baselines:ShuffledContextScorer",
-    "embedding": "dialeval.scorers.embedding:EmbeddingScorer",
-    "joint": "dialeval.scorers.joint:JointScorer",
-    "zero-shot": "dialeval.scorers.zeroshot:ZeroShotScorer",
-}
-"""Where the class of each kind of scorer stands."""
 
 
 def save_scorer(scorer: Any, folder: Path | str) -> Path:
@@ -79,15 +66,6 @@ def load_scorer(name: Path | str, **options: Any) -> Any:
 def decision_of(settings: dict[str, Any]) -> Decision:
     """The decision as it was saved."""
     return Decision(**settings.get("decision", {}))
-
-
-def scorer_class(kind: str | None, path: Path | str = "") -> type:
-    """The class of a kind of scorer."""
-    if kind not in KINDS:
-        hint = f"This version knows {', '.join(KINDS)}."
-        raise BadInput(f"unknown kind of scorer {kind!r}.", path, hint=hint)
-    module, name = KINDS[kind].split(":")
-    return getattr(import_module(module), name)
 
 
 def _folder(name: str, revision: str | None, local_files_only: bool | None) -> Path:

@@ -1,8 +1,7 @@
-"""From a corpus to a generator: read, split, train, test, save, and show what it says."""
+"""Train a generator: read and split a corpus, train, test, save and sample responses."""
 
-import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,9 +19,9 @@ from dialeval.dialogues import (
     BadInput,
     Cut,
     Filters,
+    Passage,
     Passages,
     ReadOptions,
-    atomic_write,
     by_author,
     iterate,
     read,
@@ -31,6 +30,8 @@ from dialeval.dialogues import (
 )
 from dialeval.dialogues.storage import texts_of
 from dialeval.dialogues.types import text_hash
+from dialeval.metrics.results import Result
+from dialeval.metrics.training_results import Sample, StepProgress, TrainingResults
 from dialeval.models import Seq2SeqConfig, Seq2SeqGenerator
 from dialeval.models.tokenizers import bpe_tokenizer, word_tokenizer
 from dialeval.responders import respond
@@ -38,8 +39,7 @@ from dialeval.responders.decoding import DECODINGS
 from dialeval.responders.generators import Generator, load_generator, save_generator
 from dialeval.responders.language import GeneratorResponder
 from dialeval.responders.prompts import PromptFormat
-from dialeval.training import GeneratorConfig, GeneratorTrainer
-from dialeval.training.likelihood import Examples
+from dialeval.training.likelihood import Examples, GeneratorConfig, GeneratorTrainer
 
 CHECKPOINT = "checkpoint"
 PARTS = {"train": 0.9, "validation": 0.05, "test": 0.05}
@@ -49,7 +49,7 @@ DIRECTIONS = ("forward", "backward", "unconditional")
 
 @dataclass
 class GeneratorRun:
-    """What is trained, on what, and where the results go."""
+    """What is trained, on what data, and where it is saved."""
 
     data: list[str] = field(
         default_factory=lambda: ["chitchat"], metadata={"help": "Corpus files, or chitchat."}
@@ -93,8 +93,8 @@ class GeneratorRun:
     max_passages: int = field(default=-1, metadata={"help": "Training passages; -1 is all."})
     max_eval_passages: int = field(default=1_000, metadata={"help": "Validation and test."})
     samples: int = field(default=5, metadata={"help": "Contexts answered after each epoch."})
-    output_dir: str = field(default="runs/generator", metadata={"help": "Where it goes."})
-    resume: bool = field(default=False, metadata={"help": "Go on from the last checkpoint."})
+    output_dir: str = field(default="runs/generator", metadata={"help": "Output folder."})
+    resume: bool = field(default=False, metadata={"help": "Continue from the last checkpoint."})
     log_with: str | None = field(
         default=None, metadata={"help": "Tracker of Accelerate: tensorboard, wandb, trackio, all."}
     )
@@ -110,74 +110,81 @@ class GeneratorRun:
             raise BadInput(f"lora adapts a pretrained model, not a new {self.model}.", hint=hint)
         if self.filter not in FILTERS:
             choices = ", ".join(FILTERS)
-            raise BadInput(f"Unknown filter {self.filter!r}.", hint=f"Choose {choices}.")
+            raise BadInput(f"unknown filter {self.filter!r}.", hint=f"Choose {choices}.")
 
 
 def train_generator(
     run: GeneratorRun,
     config: GeneratorConfig,
-    on_progress: Callable[[dict[str, Any]], Any] = lambda _: None,
+    on_progress: Callable[[StepProgress], Any] = lambda _: None,
     accelerator: Accelerator | None = None,
-) -> dict[str, Any]:
-    """Train, test and save a generator; gives the numbers that were saved.
+) -> TrainingResults:
+    """Train, test and save a generator.
 
     Args:
-        tell (`Callable`, *optional*):
-            Told the numbers of each step and each validation, with samples.
+        run (`GeneratorRun`):
+            What is trained, on what, and where it is saved.
+        config (`GeneratorConfig`):
+            Settings of the trainer.
+        on_progress (`Callable`, *optional*):
+            Called with the numbers of each step and each validation, the latter with samples.
         accelerator (`Accelerator`, *optional*):
-            Of a larger run that goes on afterwards; processes part when their own run ends.
+            Of a larger run that continues afterwards; by default a new one, closed at the end.
+
+    Returns:
+        `TrainingResults`: Test perplexity and samples, as saved in `results.json`.
     """
-    is_whole = accelerator is None
+    is_standalone = accelerator is None
     checkpoint = Path(run.output_dir) / CHECKPOINT
     if checkpoint.exists() and not run.resume:
         raise BadInput(
             "an earlier run left a checkpoint here.",
             run.output_dir,
-            hint="Go on with --resume, or choose another --output_dir.",
+            hint="Continue it with --resume, or choose another --output-dir.",
         )
     set_seed(config.seed)
     accelerator = accelerator or _accelerator(run, config)
     parts = make_parts(run, config.seed)
     generator = build(run, parts["train"])
     trainer = GeneratorTrainer(generator, parts["train"], config, accelerator, checkpoint)
-    history = []
-    for numbers in trainer.train(parts["validation"]):
-        if "perplexity" in numbers:
-            numbers["samples"] = samples(generator, parts["validation"], run.samples)
-            history.append(numbers)
-        on_progress(numbers)
-        plain = {k: v for k, v in numbers.items() if k not in ("total", "samples")}
-        accelerator.log(plain, step=numbers["step"])
+    history: list[StepProgress] = []
+    for progress in trainer.train(parts["validation"]):
+        if "perplexity" in progress:
+            progress["samples"] = samples(generator, parts["validation"], run.samples)
+            history.append(progress)
+        on_progress(progress)
+        logged = {k: v for k, v in progress.items() if k not in ("total", "samples")}
+        accelerator.log(logged, step=progress["step"])
     results = _results(run, config, trainer, parts, history)
     if accelerator.is_main_process:
         _save(generator, results, Path(run.output_dir))
     accelerator.wait_for_everyone()
-    if is_whole:
+    if is_standalone:
         accelerator.end_training()
     return results
 
 
 def _accelerator(run: GeneratorRun, config: GeneratorConfig) -> Accelerator:
-    """Where it runs, with the tracker that was asked for."""
+    """A new accelerator with the tracker of the settings."""
     try:
         accelerator = Accelerator(log_with=run.log_with, project_dir=run.output_dir)
     except ValueError as error:
         raise BadInput(f"{error}.", hint="Give --log_with another tracker.") from None
-    if run.log_with and not accelerator.log_with:  # Accelerate would warn at most, and go on
+    if run.log_with and not accelerator.log_with:  # Accelerate only warns
         hint = "Install it, or leave out --log_with."
         raise BadInput(f"the tracker {run.log_with!r} is not installed.", hint=hint)
     settings = {**asdict(run), **asdict(config)}
-    told = {k: ",".join(v) if isinstance(v, list) else v for k, v in settings.items()}
-    told = {k: v for k, v in told.items() if v is not None}
-    accelerator.init_trackers("dialeval-generator", config=told)
+    texts = {k: ",".join(v) if isinstance(v, list) else v for k, v in settings.items()}
+    tracked = {k: v for k, v in texts.items() if v is not None}
+    accelerator.init_trackers("dialeval-generator", config=tracked)
     return accelerator
 
 
 def make_parts(run: GeneratorRun, seed: int) -> dict[str, Passages]:
-    """Passages for training, validation and test that share no dialogue, turned as needed."""
+    """Passages for training, validation and test that share no dialogue; reversed if backward."""
     passages, _ = read(run.data, ReadOptions(cut=Cut(run.context_turns), filters=_filters(run)))
     passages = by_author(passages, "human")
-    salt = text_hash(["generator", str(seed)]) % 2**31  # see protocols.discriminator.make_pairs
+    salt = text_hash(["generator", str(seed)]) % 2**31  # see training.pairs
     parts = split(passages, PARTS, salt)
     empty = [name for name in PARTS if not len(parts[name])]
     if empty:
@@ -186,45 +193,57 @@ def make_parts(run: GeneratorRun, seed: int) -> dict[str, Passages]:
     limits = dict.fromkeys(PARTS, run.max_eval_passages) | {"train": run.max_passages}
     parts = {name: _subsample(parts[name], limit, seed) for name, limit in limits.items()}
     if run.direction == "backward":
-        parts = {name: to_passages(_turned(part)) for name, part in parts.items()}
+        parts = {name: to_passages(_reversed(part)) for name, part in parts.items()}
     return parts
 
 
 def _filters(run: GeneratorRun) -> Filters:
-    """The limits of the preset and the run's own; of two the stricter one."""
+    """The limits of the preset and those of the run; of two, the stricter one."""
     preset, limits = FILTERS[run.filter], {}
     for name, stricter in (("min_response", max), ("max_response", min), ("max_context", min)):
-        both = (getattr(preset, name), getattr(run, name))
-        limits[name] = stricter((each for each in both if each is not None), default=None)
+        values = [getattr(settings, name) for settings in (preset, run)]
+        limits[name] = stricter((value for value in values if value is not None), default=None)
     return replace(preset, **limits)
 
 
 def build(run: GeneratorRun, passages: Passages) -> Generator:
-    """A new generator, or a pretrained one to go on with."""
+    """A new generator, or a pretrained one to continue from."""
     style = "none" if run.direction == "unconditional" else "turns"
     if run.model not in NEW:
-        # Full precision: an update is often too small for half-precision weights to tell.
-        found = load_generator(run.model, chat_template="none", device="cpu", dtype=torch.float32)
-        found = replace(found, prompts=PromptFormat(style))
-        found.model = with_lora(found.model) if run.tune == "lora" else found.model
-        return found
+        # Full precision: an update is often too small to change half-precision weights.
+        loaded = load_generator(run.model, chat_template="none", device="cpu", dtype=torch.float32)
+        loaded = replace(loaded, prompts=PromptFormat(style))
+        loaded.model = with_lora(loaded.model) if run.tune == "lora" else loaded.model
+        return loaded
     tokenizer = _tokenizer(run, passages)
     make = _gpt2 if run.model == "gpt2" else _seq2seq
     limit = run.positions - 2 if run.model == "gpt2" else run.positions
     return Generator(make(run, tokenizer), tokenizer, PromptFormat(style).limited(limit), run.model)
 
 
-def samples(generator: Generator, passages: Passages, count: int) -> list[dict[str, str]]:
-    """The first contexts with the human response, and what the generator says to them."""
-    some = list(iterate(passages.select(range(min(count, len(passages))))))
-    if not some:
+def samples(generator: Generator, passages: Passages, count: int) -> list[Sample]:
+    """The first contexts with the human response and the generator's.
+
+    Args:
+        generator (`Generator`):
+            The generator.
+        passages (`Passages`):
+            Contexts with human responses.
+        count (`int`):
+            Number of contexts.
+
+    Returns:
+        `list[Sample]`: One per context.
+    """
+    chosen = list(iterate(passages.select(range(min(count, len(passages))))))
+    if not chosen:
         return []
     generator.model.eval()
-    room = (generator.longest or 100) // 2
-    answers = respond(GeneratorResponder(generator, DECODINGS["sampling"], 1, min(30, room)), some)
+    limit = min(30, (generator.max_length or 100) // 2)
+    answers = respond(GeneratorResponder(generator, DECODINGS["sampling"], 1, limit), chosen)
     return [
-        {"context": p.context[-1].text, "human": p.response, "generator": a.response}
-        for p, a in zip(some, answers, strict=True)
+        Sample(context=p.context[-1].text, human=p.response, generator=a.response)
+        for p, a in zip(chosen, answers, strict=True)
     ]
 
 
@@ -233,25 +252,39 @@ def _results(
     config: GeneratorConfig,
     trainer: GeneratorTrainer,
     parts: dict[str, Passages],
-    history: list[dict[str, Any]],
-) -> dict[str, Any]:
-    tested = trainer.validate(Examples(trainer.generator, parts["test"]))
-    return {
-        "signature": signature(run, config, len(parts["train"])),
-        "test": {
-            "perplexity": tested["perplexity"],
-            "loss": tested["validation_loss"],
-            "n": len(parts["test"]),
-        },
-        "parameters": sum(each.numel() for each in trainer.plain.parameters()),
-        "samples": samples(trainer.generator, parts["test"], run.samples),
-        "history": history,
-        "settings": {**asdict(run), **asdict(config)},
-    }
+    history: list[StepProgress],
+) -> TrainingResults:
+    test = trainer.validate(Examples(trainer.generator, parts["test"]))
+    made = signature(run, config, len(parts["train"]))
+    nan, n = float("nan"), len(parts["test"])
+    numbers = {"perplexity": test["perplexity"], "loss": test["validation_loss"]}
+    return TrainingResults(
+        results=tuple(
+            Result(metric, "", "", value, nan, nan, n, made) for metric, value in numbers.items()
+        ),
+        settings={**asdict(run), **asdict(config)},
+        signature=made,
+        training=made,
+        history=tuple(history),
+        samples=tuple(samples(trainer.generator, parts["test"], run.samples)),
+        parameters=sum(parameter.numel() for parameter in trainer.plain.parameters()),
+    )
 
 
 def signature(run: GeneratorRun, config: GeneratorConfig, passages: int) -> str:
-    """How a generator came about, in one line."""
+    """Model, data and seed of a training, in one line.
+
+    Args:
+        run (`GeneratorRun`):
+            What is trained, on what.
+        config (`GeneratorConfig`):
+            Settings of the trainer.
+        passages (`int`):
+            Number of training passages.
+
+    Returns:
+        `str`: Facts separated by `|`.
+    """
     data = ",".join(Path(name).stem for name in run.data)
     model = Path(run.model).name if Path(run.model).is_dir() else run.model
     facts = [f"mle:{model}", run.direction, f"data:{data}", f"ctx:{run.context_turns}"]
@@ -259,8 +292,8 @@ def signature(run: GeneratorRun, config: GeneratorConfig, passages: int) -> str:
     return "|".join([*facts, f"seed:{config.seed}", f"v:{__version__}"])
 
 
-def _turned(passages: Passages) -> Any:
-    return (each.reversed() for each in iterate(passages) if each.context)
+def _reversed(passages: Passages) -> Iterator[Passage]:
+    return (passage.reversed() for passage in iterate(passages) if passage.context)
 
 
 def _subsample(passages: Passages, limit: int, seed: int) -> Passages:
@@ -310,13 +343,13 @@ def _seq2seq(run: GeneratorRun, tokenizer: Any) -> PreTrainedModel:
             bos_token_id=tokenizer.bos_token_id,
             eos_token_id=tokenizer.eos_token_id,
         )
-    except ValueError as error:  # the model's file knows nothing of ours, so not its errors either
+    except ValueError as error:  # a model's file does not import dialeval's errors
         raise BadInput(str(error)) from None
     return Seq2SeqGenerator(shape)
 
 
 def with_lora(model: PreTrainedModel) -> Any:
-    """A language model with adapters that train; all else is frozen."""
+    """A language model with trainable adapters; its other weights are frozen."""
     from peft import LoraConfig, get_peft_model
 
     from dialeval.models.adapters import TARGETS
@@ -325,19 +358,17 @@ def with_lora(model: PreTrainedModel) -> Any:
     targets = next((list(family) for family in TARGETS if names.issuperset(family)), None)
     if targets is None:
         kind = model.config.model_type
-        raise BadInput(f"it is not known which layers of a {kind!r} model LoRA should adapt.")
-    turned = any(isinstance(module, Conv1D) for module in model.modules())  # as GPT-2's are
+        raise BadInput(f"LoRA is not supported for {kind!r} models.")
+    transposed = any(isinstance(module, Conv1D) for module in model.modules())  # as GPT-2's are
     return get_peft_model(
-        model, LoraConfig(r=8, lora_alpha=16, target_modules=targets, fan_in_fan_out=turned)
+        model, LoraConfig(r=8, lora_alpha=16, target_modules=targets, fan_in_fan_out=transposed)
     )
 
 
-def _save(generator: Generator, results: dict[str, Any], folder: Path) -> None:
+def _save(generator: Generator, results: TrainingResults, folder: Path) -> None:
     if hasattr(generator.model, "merge_and_unload"):
         generator.model = generator.model.merge_and_unload()
-    generator.training = {"signature": results["signature"], "settings": results["settings"]}
+    generator.training = {"signature": results.signature, "settings": results.settings}
     save_generator(generator, folder)
-    with atomic_write(folder / "results.json") as file:
-        json.dump(results, file, ensure_ascii=False, indent=2)
-        file.write("\n")
+    results.save(folder)
     shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)

@@ -204,7 +204,7 @@ class GeneratorTrainer:
         batch = {name: each.to(self.accelerator.device) for name, each in batch.items()}
         labels = labels.to(self.accelerator.device)
         logits = model(**batch).logits
-        if not examples.two_parts:
+        if not examples.is_encoder_decoder:
             logits, labels = logits[:, :-1], labels[:, 1:]  # a token is told by the one before it
         counted = labels != IGNORED  # (rows, time)
         losses = F.cross_entropy(logits[counted].float(), labels[counted], reduction="none")
@@ -243,9 +243,9 @@ class Examples:
     """Token ids of passages: a prompt, and the response with its end."""
 
     def __init__(self, generator: Generator, passages: Passages, whole: bool = False):
-        self.two_parts, self.pad_id = generator.two_parts, generator.pad_id
+        self.is_encoder_decoder, self.pad_id = generator.is_encoder_decoder, generator.pad_id
         self.start_id = generator.model.generation_config.decoder_start_token_id
-        self.whole = whole and not self.two_parts
+        self.whole = whole and not self.is_encoder_decoder
         self.prompts, self.responses = Ragged(), Ragged()
         for window in chunks(iterate(passages), BATCH):
             prompts, responses = encoded(generator, window)
@@ -266,7 +266,7 @@ class Examples:
         """What a model reads, and the tokens it should say, others marked as ignored."""
         prompts = [self.prompts[row] for row in rows]
         responses = [self.responses[row] for row in rows]
-        if self.two_parts:
+        if self.is_encoder_decoder:
             targets = pad(responses, IGNORED)["input_ids"]
             inputs = [[self.start_id, *row[:-1]] for row in responses]
             decoder = pad(inputs, self.pad_id)["input_ids"]
@@ -289,7 +289,7 @@ def encoded(
     generator: Generator, passages: Sequence[Passage]
 ) -> tuple[list[list[int]], list[list[int]]]:
     """Prompts and responses with their end token, cut to what the model can read."""
-    tokenizer, form, room = generator.tokenizer, generator.prompts, generator.longest
+    tokenizer, form, room = generator.tokenizer, generator.prompts, generator.max_length
     texts = [passage.response.strip() for passage in passages]
     most = form.max_length if room is None else room // 2  # each side of two parts has its own room
     rows = tokenizer(texts, add_special_tokens=False)["input_ids"]

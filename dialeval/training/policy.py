@@ -14,7 +14,7 @@ from dialeval.dialogues import Passage
 from dialeval.dialogues.encoding import Encoded
 from dialeval.models.batching import token_batches
 from dialeval.models.heads import logits_at
-from dialeval.responders.decoding import Task, TemperatureMixture, ended
+from dialeval.responders.decoding import Task, TemperatureMixture, truncate_at_end
 from dialeval.responders.generators import Generator
 from dialeval.responders.likelihood import summed_log_probs
 from dialeval.scorers.ranking import Pack, additive_mask, pack, packable, packed_batch
@@ -67,13 +67,13 @@ def draw_responses(
         turn (`int`, *optional*, defaults to 0):
             Seed of a temperature that all contexts share.
     """
-    room = generator.prompts.limited(generator.room(max_new_tokens))
+    room = generator.prompts.limited(generator.max_prompt_length(max_new_tokens))
     prompts = [prompt.ids for prompt in room(generator.tokenizer, passages)]
     task = Task(generator, prompts, passages, seeds, n, max_new_tokens, turn)
     training = generator.model.training
     generator.model.eval()
     try:
-        rows = ended(decoding(task), generator)
+        rows = truncate_at_end(decoding(task), generator)
     finally:
         generator.model.train(training)
     texts = generator.tokenizer.batch_decode([ids for ids, _ in rows], skip_special_tokens=True)
@@ -84,7 +84,7 @@ def draw_responses(
         [prompt for prompt in prompts for _ in range(n)],
         [ids for ids, _ in rows],
         np.array([done for _, done in rows]),
-        np.repeat(decoding.drawn(task), n),
+        np.repeat(decoding.temperatures_of(task), n),
         n,
     )
 

@@ -1,4 +1,4 @@
-"""Evaluators on the same pairs, and decoding strategies before the same judges."""
+"""Evaluators on the same pairs, and decoding strategies under the same evaluators."""
 
 import json
 
@@ -13,7 +13,7 @@ from dialeval.protocols.evaluator_comparison import compare_evaluators
 from dialeval.reports.generation import decodings_table
 from dialeval.reports.training import evaluators_table
 from dialeval.training import DiscriminatorConfig
-from dialeval.training.discriminator import DiscriminatorRun
+from dialeval.training.discriminator_settings import DiscriminatorRun
 
 WORDS = ("tea", "rain", "chess", "trains", "cats", "bread", "snow")
 
@@ -43,18 +43,20 @@ def generator(tmp_path):
 
 
 def test_evaluators_learn_from_the_same_pairs_and_are_not_trained_twice(tmp_path, monkeypatch):
-    machine = [each.with_response("beep boop", "bot") for each in human(0, 200)]
+    machine = [passage.with_response("beep boop", "bot") for passage in human(0, 200)]
     write_passages(to_passages([*human(0, 200), *machine]), tmp_path / "chat.jsonl")
     run = DiscriminatorRun(["chat.jsonl"], "human_machine", output_dir="run")
-    rows = compare_evaluators(run, DiscriminatorConfig(), ["length", "svm-unigram"])
-    found = {row["trained"]: row for row in rows if row["trained"] == row["evaluator"]}
-    assert found["svm-unigram"]["value"] > 0.95
-    assert found["svm-unigram"]["n"] == found["length"]["n"]
-    assert json.loads((tmp_path / "run" / "evaluators.json").read_text()) == rows
-    assert evaluators_table(rows).row_count == 2
+    compared = compare_evaluators(run, DiscriminatorConfig(), ["length", "svm-unigram"])
+    accuracy = {name: compared[name].get("accuracy", evaluator=name) for name in compared}
+    assert accuracy["svm-unigram"].value > 0.95
+    assert accuracy["svm-unigram"].n == accuracy["length"].n
+    rows = json.loads((tmp_path / "run" / "evaluators.json").read_text())
+    assert [row["trained"] for row in rows] == ["length"] * 4 + ["svm-unigram"] * 4
+    assert rows[4]["value"] == accuracy["svm-unigram"].value
+    assert evaluators_table(compared).row_count == 2
 
     monkeypatch.setattr("dialeval.protocols.evaluator_comparison.train_discriminator", None)
-    assert compare_evaluators(run, DiscriminatorConfig(), ["length", "svm-unigram"]) == rows
+    assert compare_evaluators(run, DiscriminatorConfig(), ["length", "svm-unigram"]) == compared
 
 
 def test_an_unknown_evaluator_lists_the_choices():
@@ -62,22 +64,22 @@ def test_an_unknown_evaluator_lists_the_choices():
         compare_evaluators(DiscriminatorRun(), DiscriminatorConfig(), ["oracle"])
 
 
-def test_strategies_answer_the_same_contexts_and_are_judged_on_other_dialogues(generator, tmp_path):
-    write_passages(to_passages(human(0, 120)), tmp_path / "judged.jsonl")
+def test_strategies_answer_the_same_contexts_and_evaluators_train_on_others(generator, tmp_path):
+    write_passages(to_passages(human(0, 120)), tmp_path / "train.jsonl")
     write_passages(to_passages(human(500, 30)), tmp_path / "test.jsonl")
     run = DecodingsRun(
-        generator, ["judged.jsonl"], ["test.jsonl"], judges=["svm-unigram"],
-        decodings=["greedy", "sampling", "mmi-penalty"], test_contexts=20, judge_contexts=100,
+        generator, ["train.jsonl"], ["test.jsonl"], evaluators=["svm-unigram"],
+        decodings=["greedy", "sampling", "mmi-penalty"], test_contexts=20, train_contexts=100,
         max_new_tokens=6, output_dir="run",
     )  # fmt: skip
     rows = compare_decodings(run, DiscriminatorConfig())
     # Without a model of p(t) there is no MMI - p(t).
     assert [row["decoding"] for row in rows] == ["greedy", "sampling"]
-    asked = [
+    contexts = [
         [json.loads(line)["id"] for line in (tmp_path / "run" / name / "test.jsonl").open()]
         for name in ("greedy", "sampling")
     ]
-    assert asked[0] == asked[1]
+    assert contexts[0] == contexts[1]
     for row in rows:
         assert row["n"] == 40
         assert 0 <= row["low"] <= row["adversuc"] <= row["high"] <= 1
@@ -92,9 +94,9 @@ def test_unknown_strategies_list_the_choices(generator, tmp_path):
 
 
 def test_spread_by_hand():
-    found = spread(["Yes yes no", "no", "no"])
-    assert found["distinct_1"] == 2 / 5
-    assert found["distinct_2"] == 2 / 5  # two bigrams over five words, as Li et al. divide
-    assert found["tokens"] == pytest.approx(5 / 3)
-    assert found["most_frequent"] == pytest.approx(2 / 3)
+    diversity = spread(["Yes yes no", "no", "no"])
+    assert diversity["distinct_1"] == 2 / 5
+    assert diversity["distinct_2"] == 2 / 5  # two bigrams over five words, as Li et al. divide
+    assert diversity["tokens"] == pytest.approx(5 / 3)
+    assert diversity["most_frequent"] == pytest.approx(2 / 3)
     assert spread([])["distinct_1"] == 0

@@ -1,6 +1,5 @@
 """From a corpus to a generator in a folder: every direction, resuming, adapters, paraphrases."""
 
-import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from safetensors.torch import load_file
 from dialeval.config import parse_config
 from dialeval.dialogues import BadInput, iterate
 from dialeval.dialogues.tokens import count_tokens
+from dialeval.metrics.training_results import TrainingResults
 from dialeval.responders import respond
 from dialeval.responders.decoding import DECODINGS
 from dialeval.responders.generators import load_generator
@@ -53,27 +53,26 @@ def run(corpus):
 
 @pytest.fixture(scope="module")
 def trained(run, tmp_path_factory):
-    """A finished run, its numbers, and what it told on the way."""
+    """A finished run, its results, and the progress it reported."""
     run = replace(run, output_dir=str(tmp_path_factory.mktemp("trained") / "run"))
-    said = []
-    return run, train_generator(run, CONFIG, said.append), said
+    reported = []
+    return run, train_generator(run, CONFIG, reported.append), reported
 
 
 def test_a_run_gives_its_numbers_and_saves_them(trained):
-    run, results, said = trained
+    run, results, reported = trained
     folder = Path(run.output_dir)
-    assert json.loads((folder / "results.json").read_text("utf-8")) == results
+    assert TrainingResults.load(folder).to_dict() == results.to_dict()
     assert not (folder / "checkpoint").exists()
-    assert list(results) == ["signature", "test", "parameters", "samples", "history", "settings"]
-    assert results["signature"].startswith("mle:gpt2|forward|data:talk|ctx:2|min:5|weights:none|n:")
-    assert results["settings"]["batch_size"] == 32 and results["settings"]["data"] == run.data
-    assert [log["epoch"] for log in results["history"]] == [0, 1]
-    assert results["history"] == [log for log in said if "perplexity" in log]
-    assert results["history"][1]["perplexity"] < results["history"][0]["perplexity"]
-    steps = [log for log in said if "loss" in log]
+    assert results.signature.startswith("mle:gpt2|forward|data:talk|ctx:2|min:5|weights:none|n:")
+    assert results.settings["batch_size"] == 32 and results.settings["data"] == run.data
+    assert [log["epoch"] for log in results.history] == [0, 1]
+    assert list(results.history) == [log for log in reported if "perplexity" in log]
+    assert results.history[1]["perplexity"] < results.history[0]["perplexity"]
+    steps = [log for log in reported if "loss" in log]
     assert [log["step"] for log in steps] == list(range(steps[0]["total"]))
     state = load_file(folder / "model.safetensors")
-    assert results["parameters"] == sum(each.numel() for each in state.values())
+    assert results.parameters == sum(value.numel() for value in state.values())
 
 
 def test_test_perplexity_is_that_of_the_saved_generator(trained):
@@ -85,32 +84,32 @@ def test_test_perplexity_is_that_of_the_saved_generator(trained):
     def ids(text):
         return generator.tokenizer(text, add_special_tokens=False)["input_ids"] + end
 
-    for each in passages:
-        said = ids(each.response)
-        row = [token for turn in each.context for token in ids(turn.text)]
-        told = torch.tensor([row + said])
+    for passage in passages:
+        context = [token for turn in passage.context for token in ids(turn.text)]
+        row = torch.tensor([context + ids(passage.response)])
         with torch.no_grad():
-            scores = generator.model(told).logits[0, :-1].log_softmax(-1)
-        losses += (-scores.gather(1, told[0, 1:, None]).squeeze(1)[len(row) - 1 :]).tolist()
+            scores = generator.model(row).logits[0, :-1].log_softmax(-1)
+        losses += (-scores.gather(1, row[0, 1:, None]).squeeze(1)[len(context) - 1 :]).tolist()
     mean = sum(losses) / len(losses)
-    assert results["test"]["loss"] == pytest.approx(mean, rel=1e-4)
-    assert results["test"]["perplexity"] == pytest.approx(torch.tensor(mean).exp().item(), rel=1e-4)
-    assert results["test"]["n"] == len(passages) > 3
+    assert results.get("loss").value == pytest.approx(mean, rel=1e-4)
+    perplexity = results.get("perplexity")
+    assert perplexity.value == pytest.approx(torch.tensor(mean).exp().item(), rel=1e-4)
+    assert perplexity.n == len(passages) > 3
 
 
 def test_the_saved_generator_remembers_and_answers(trained):
     run, results, _ = trained
     generator = load_generator(run.output_dir, device="cpu")
-    assert generator.training["signature"] == results["signature"]
-    assert generator.prompts.style == "turns" and generator.longest == 64
+    assert generator.training["signature"] == results.signature
+    assert generator.prompts.style == "turns" and generator.max_length == 64
     some = list(iterate(make_parts(run, CONFIG.seed)["test"]))[:2]
     answers = respond(GeneratorResponder(generator, DECODINGS["sampling"], 1, 30), some)
     rows = zip(some, answers, strict=True)
-    assert results["samples"] == [
+    assert list(results.samples) == [
         {"context": p.context[-1].text, "human": p.response, "generator": a.response}
         for p, a in rows
     ]
-    assert any("talk" in each.response for each in answers)  # it has learnt the commonest words
+    assert any("talk" in answer.response for answer in answers)  # it has learnt the commonest words
 
 
 def test_parts_share_no_dialogue_and_drop_short_responses(run):
@@ -165,9 +164,9 @@ def test_backward_reads_the_response_and_says_what_came_before(run):
 def test_other_directions_and_models_run_and_load(direction, model, style, run):
     run = replace(run, direction=direction, model=model, samples=1)
     results = train_generator(run, replace(CONFIG, max_steps=3, weighting="tf-idf"))
-    assert f"mle:{model}|{direction}|" in results["signature"]
+    assert f"mle:{model}|{direction}|" in results.signature
     generator = load_generator("run", device="cpu")
-    assert generator.prompts.style == style and generator.two_parts == (model == "seq2seq")
+    assert generator.prompts.style == style and generator.is_encoder_decoder == (model == "seq2seq")
     some = list(iterate(make_parts(run, 0)["test"]))[:3]
     assert len(respond(GeneratorResponder(generator, max_new_tokens=5), some)) == 3
     prompts = generator.prompts(generator.tokenizer, some)
@@ -186,17 +185,17 @@ def stopping_at(step):
     return on_progress
 
 
-def test_a_stopped_run_goes_on_to_the_same_generator(trained, run):
+def test_an_interrupted_run_resumes_to_the_same_generator(trained, run):
     whole, results, _ = trained
     with pytest.raises(Stop):
         train_generator(run, CONFIG, stopping_at(11))
     with pytest.raises(BadInput, match="^run: an earlier run left a checkpoint.*--resume, or"):
         train_generator(run, CONFIG)
-    said = []
-    resumed = train_generator(replace(run, resume=True), CONFIG, said.append)
-    assert said[0]["step"] == 9  # the last multiple of three before 11, and not the beginning
-    for name in ("test", "samples", "signature", "parameters"):
-        assert resumed[name] == results[name]
+    reported = []
+    resumed = train_generator(replace(run, resume=True), CONFIG, reported.append)
+    assert reported[0]["step"] == 9  # the last multiple of three before 11, and not the beginning
+    for name in ("results", "samples", "signature", "parameters"):
+        assert resumed.to_dict()[name] == results.to_dict()[name]
     one, other = (load_file(Path(at, "model.safetensors")) for at in ("run", whole.output_dir))
     assert all(torch.equal(one[name], other[name]) for name in other)
 
@@ -224,7 +223,7 @@ def test_lora_trains_adapters_alone_and_saves_them_merged(run, base):
     names = [name for name, each in generator.model.named_parameters() if each.requires_grad]
     assert names and all("lora_" in name for name in names)
     results = train_generator(run, replace(CONFIG, max_steps=5))
-    assert results["signature"].startswith("mle:pretrained|")
+    assert results.signature.startswith("mle:pretrained|")
     before, after = (load_file(Path(at, "model.safetensors")) for at in (base, "run"))
     assert before.keys() == after.keys()
     changed = {name for name in after if not torch.equal(before[name].float(), after[name])}
@@ -233,7 +232,9 @@ def test_lora_trains_adapters_alone_and_saves_them_merged(run, base):
     loaded = load_generator("run", device="cpu")
     some = list(iterate(make_parts(run, 0)["test"]))[:2]
     answers = respond(GeneratorResponder(loaded, DECODINGS["sampling"], 1, 30), some)
-    assert [each.response for each in answers] == [each["generator"] for each in results["samples"]]
+    assert [answer.response for answer in answers] == [
+        sample["generator"] for sample in results.samples
+    ]
 
 
 @pytest.mark.parametrize(
@@ -242,7 +243,7 @@ def test_lora_trains_adapters_alone_and_saves_them_merged(run, base):
         ({"direction": "sideways"}, "`direction` is forward, backward, unconditional, but got"),
         ({"tune": "head"}, "`tune` is full or lora, but got 'head'"),
         ({"tune": "lora"}, "lora adapts a pretrained model, not a new gpt2. Give --model a"),
-        ({"filter": "kannan"}, "Unknown filter 'kannan'. Choose none, li, bruni"),
+        ({"filter": "kannan"}, "unknown filter 'kannan'. Choose none, li, bruni"),
     ],
 )
 def test_unknown_settings_list_the_choices(settings, message):
@@ -250,7 +251,7 @@ def test_unknown_settings_list_the_choices(settings, message):
         GeneratorRun(**settings)
 
 
-def test_too_little_data_is_told(run, write):
+def test_too_little_data_is_refused(run, write):
     one = str(write("one.txt", "is it far ? __eou__ ten minutes on foot . __eou__\n"))
     with pytest.raises(BadInput, match="no dialogue is left for .*Give more dialogues, or lower"):
         train_generator(replace(run, data=[one]), CONFIG)
@@ -263,11 +264,11 @@ def test_too_little_data_is_told(run, write):
 
 def test_batches_may_be_larger_than_the_data(run):
     results = train_generator(replace(run, max_passages=10), replace(CONFIG, batch_size=500))
-    assert [log["step"] for log in results["history"]] == [1, 2]
+    assert [log["step"] for log in results.history] == [1, 2]
 
 
 class Notebook(GeneralTracker):
-    """A tracker that keeps what it is told."""
+    """A tracker that keeps the values it gets."""
 
     name = "notebook"
     requires_logging_directory = False
@@ -292,11 +293,11 @@ def test_a_tracker_hears_every_number(run, monkeypatch):
     monkeypatch.setattr(
         protocol, "Accelerator", lambda **given: Accelerator(**{**given, "log_with": notebook})
     )
-    said = []
-    train_generator(run, replace(CONFIG, max_steps=2), said.append)
+    reported = []
+    train_generator(run, replace(CONFIG, max_steps=2), reported.append)
     assert notebook.settings["batch_size"] == 32 and notebook.settings["data"] == run.data[0]
     assert [step for step, _ in notebook.rows] == [0, 1, 2]
-    for (_, values), numbers in zip(notebook.rows, said, strict=True):
+    for (_, values), numbers in zip(notebook.rows, reported, strict=True):
         assert values == {k: v for k, v in numbers.items() if k not in ("total", "samples")}
     assert "loss" in notebook.rows[0][1] and "perplexity" in notebook.rows[-1][1]
 

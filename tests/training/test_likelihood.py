@@ -79,7 +79,7 @@ def alone(generator, each, loss_on="response"):
 
     prompt = [token for turn in each.context for token in ids(turn.text)]
     said = ids(each.response)
-    if generator.two_parts:
+    if generator.is_encoder_decoder:
         given = torch.tensor([[tokenizer.bos_token_id, *said[:-1]]])
         logits = generator.model(torch.tensor([prompt]), decoder_input_ids=given).logits[0]
         return F.cross_entropy(logits, torch.tensor(said), reduction="none")

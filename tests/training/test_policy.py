@@ -74,7 +74,7 @@ def given(n: int = 3) -> tuple[Drawn, np.ndarray]:
 def log_prob(generator: Generator, prompt: list[int], response: list[int], temperature: float):
     """log P(response | prompt) by one forward pass over one row."""
     model = generator.model
-    if generator.two_parts:
+    if generator.is_encoder_decoder:
         start = model.generation_config.decoder_start_token_id
         before = torch.tensor([[start, *response[:-1]]])
         logits = model(input_ids=torch.tensor([prompt]), decoder_input_ids=before).logits[0]
@@ -199,7 +199,7 @@ def test_responses_to_a_context_share_its_temperature():
 
 
 def test_a_turn_can_share_one_temperature():
-    decoding, passages = TemperatureMixture(each="turn"), passages_of(8)
+    decoding, passages = TemperatureMixture(per="turn"), passages_of(8)
     turns = [
         draw_responses(attacker(), passages, range(8), decoding, 1, 1, turn=turn).temperatures
         for turn in range(20)

@@ -1,6 +1,5 @@
 """The players before the games: data, the generator, pretrained HvM, and frozen HvR."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from dialeval.dialogues.splits import row_hashes
 from dialeval.dialogues.types import text_hash
 from dialeval.metrics.game_results import Component
 from dialeval.metrics.intervals import wilson
+from dialeval.metrics.training_results import TrainingResults
 from dialeval.models import load_dialogrpt
 from dialeval.models.adapters import add_lora
 from dialeval.models.embedding import PrefilledEmbedder
@@ -109,10 +109,10 @@ def make_generator(
         return generator, Component(source=str(run.generator))
     if not (folder / SETTINGS).is_file():
         _train_generator(run, config, passages, folder, on_progress)
-    results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-    component = Component(
-        perplexity=results["test"]["perplexity"], parameters=results["parameters"]
-    )
+    results = TrainingResults.load(folder)
+    test = results.get("perplexity")
+    perplexity = test.value if test else float("nan")
+    component = Component(perplexity=perplexity, parameters=results.parameters)
     return load_generator(folder, device="cpu"), component
 
 

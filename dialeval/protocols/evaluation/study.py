@@ -20,9 +20,9 @@ from dialeval.protocols.evaluation import measures
 from dialeval.protocols.evaluation.ablations import learning_curve, length_matched, seed_variation
 from dialeval.protocols.evaluation.collector import ResultCollector, library_versions, turns_of
 from dialeval.protocols.evaluation.evaluators import (
-    EVALUATORS,
     REFERENCES,
     FitContext,
+    fitted_names,
     resolve_evaluators,
 )
 from dialeval.protocols.evaluation.examples import extreme_examples
@@ -99,7 +99,7 @@ class Study:
         data, run = self.data, self.run
         named = resolve_evaluators(run.evaluators)[: -len(REFERENCES)]
         self.evaluators = [*dict.fromkeys([*named, *self.frozen]), *REFERENCES]
-        folders = frozen_names(run.evaluators or (), [*EVALUATORS, "all"])
+        folders = frozen_names(run.evaluators or (), [*fitted_names(run.evaluators or ()), "all"])
         self.frozen = {name: FrozenScorer(scorer, name) for name, scorer in self.frozen.items()}
         self.frozen |= {name: load_frozen(name, where) for name, where in folders.items()}
         self.collector = ResultCollector(turns_of(data.human), run.seed, [], list(data.warnings))

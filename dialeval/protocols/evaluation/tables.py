@@ -20,7 +20,7 @@ from dialeval.protocols.evaluation.crossfit import (
     crossfit,
     scenario_folds,
 )
-from dialeval.protocols.evaluation.evaluators import EVALUATORS, REFERENCES, FitContext
+from dialeval.protocols.evaluation.evaluators import REFERENCES, FitContext, fit_function
 from dialeval.protocols.evaluation.frozen import FrozenScorer
 from dialeval.protocols.evaluation.inputs import EvaluationData
 from dialeval.protocols.evaluation.measures import RESPONSE_ONLY, SHUFFLED
@@ -126,7 +126,7 @@ class ScoreTables:
             if evaluator in self.frozen:
                 return apply_scorer(self.frozen[evaluator], folds, ablation)
             on_fold = partial(self._step, 1, what)
-            fit = EVALUATORS[evaluator]
+            fit = fit_function(evaluator)
             return crossfit(fit, folds, seed, self.fit_context, share, on_fold, ablation)
 
         key = self._key(evaluator, system, scenario, f"{share} of it", f"seed {seed}", str(matched))
@@ -184,7 +184,7 @@ class ScoreTables:
 
         def make() -> dict[str, Any]:
             halves = self._folds(system, scenario, 2, self.run.seed)
-            fit = EVALUATORS[evaluator]
+            fit = fit_function(evaluator)
             return asdict(two_sample_test(fit, halves, self.run.seed, self.fit_context))
 
         key = self._key(evaluator, system, scenario, "halves")

@@ -1,0 +1,165 @@
+"""How evaluators without a training loop are fitted to pairs, and what all evaluators share."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dialeval.dialogues import Passages
+from dialeval.metrics.calibration import threshold_for_accuracy
+from dialeval.models.embedding import CachedEmbedder
+from dialeval.scorers.base import Decision
+from dialeval.scorers.baselines import CoinScorer, LengthScorer
+from dialeval.scorers.embedding import EmbeddingScorer
+from dialeval.scorers.linear import SvmScorer
+from dialeval.scorers.words import WordCache
+from dialeval.scorers.zeroshot import ZeroShotScorer
+
+if TYPE_CHECKING:
+    from accelerate import Accelerator
+
+
+@dataclass
+class FitContext:
+    """What the evaluators of a run share.
+
+    Args:
+        embed (`Callable`, *optional*):
+            Sentence encoder that reads every text once.
+        words (`WordCache`, *optional*):
+            Words of texts that were read already.
+        accelerator (`Accelerator`, *optional*):
+            Where networks run.
+        max_length (`int`, *optional*, defaults to 128):
+            Number of tokens that networks read at most.
+        folds (`int`, *optional*, defaults to 3):
+            Folds in which support vector machines are calibrated.
+        validation (`Passages`, *optional*):
+            Held-out pairs; without them, evaluators that need some set part of the pairs aside.
+    """
+
+    embed: Any = field(default_factory=CachedEmbedder)
+    words: WordCache | None = field(default_factory=WordCache)
+    accelerator: "Accelerator | None" = None
+    max_length: int | None = 128
+    folds: int = 3
+    validation: Passages | None = None
+
+
+def fit_svm(
+    pairs: Passages,
+    seed: int,
+    context: FitContext,
+    *,
+    name: str = "svm-unigram",
+    use_context: bool = True,
+) -> SvmScorer:
+    """A support vector machine on unigrams.
+
+    Args:
+        pairs (`Passages`):
+            Labelled pairs.
+        seed (`int`):
+            Seed of the folds and of the solver.
+        context (`FitContext`):
+            What evaluators share.
+        name (`str`, *optional*, defaults to `"svm-unigram"`):
+            Name in tables.
+        use_context (`bool`, *optional*, defaults to `True`):
+            Whether the words of the context count.
+
+    Returns:
+        `SvmScorer`: The fitted evaluator.
+    """
+    return SvmScorer.fit(
+        pairs,
+        seed=seed,
+        name=name,
+        words=context.words,
+        folds=context.folds,
+        use_context=use_context,
+    )
+
+
+def fit_embedding(pairs: Passages, seed: int, context: FitContext) -> EmbeddingScorer:
+    """Logistic regression on sentence vectors, with the shared encoder.
+
+    Args:
+        pairs (`Passages`):
+            Labelled pairs.
+        seed (`int`):
+            Seed of the solver.
+        context (`FitContext`):
+            What evaluators share.
+
+    Returns:
+        `EmbeddingScorer`: The fitted evaluator.
+    """
+    return EmbeddingScorer.fit(pairs, seed, context.embed)
+
+
+def fit_length(pairs: Passages, seed: int, context: FitContext) -> LengthScorer:
+    """Logistic regression on the length of the response; it has no randomness.
+
+    Args:
+        pairs (`Passages`):
+            Labelled pairs.
+        seed (`int`):
+            Not used.
+        context (`FitContext`):
+            Not used.
+
+    Returns:
+        `LengthScorer`: The fitted baseline.
+    """
+    return LengthScorer.fit(pairs)
+
+
+def fit_coin(pairs: Passages, seed: int, context: FitContext) -> CoinScorer:
+    """A random guess; nothing is learned.
+
+    Args:
+        pairs (`Passages`):
+            Not used.
+        seed (`int`):
+            Seed of the guesses.
+        context (`FitContext`):
+            Not used.
+
+    Returns:
+        `CoinScorer`: The baseline.
+    """
+    return CoinScorer(seed)
+
+
+def fit_zero_shot(
+    pairs: Passages,
+    seed: int,
+    context: FitContext,
+    *,
+    forward: str | None = None,
+    measure: str = "fast-detectgpt",
+) -> ZeroShotScorer:
+    """A language model's measure; only its threshold is chosen, on held-out pairs.
+
+    Args:
+        pairs (`Passages`):
+            Labelled pairs, used where the context has no validation pairs.
+        seed (`int`):
+            Not used.
+        context (`FitContext`):
+            What evaluators share.
+        forward (`str`, *optional*, defaults to SmolLM2):
+            The language model: a folder, or a name on the Hub.
+        measure (`str`, *optional*, defaults to `"fast-detectgpt"`):
+            What is computed from the model's token probabilities.
+
+    Returns:
+        `ZeroShotScorer`: The evaluator with its threshold.
+    """
+    scorer = ZeroShotScorer.from_pretrained(forward or "smollm2", measure)
+    validation = pairs if context.validation is None else context.validation
+    labels, scores = np.asarray(validation["label"]), scorer(validation)
+    threshold, missed = threshold_for_accuracy(scores, labels, scorer.higher_is_human)
+    scorer.decision = Decision(threshold, "validation", missed, len(labels))
+    return scorer

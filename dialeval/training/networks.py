@@ -1,0 +1,75 @@
+"""New networks for a discriminator, with their tokenizer and input format."""
+
+from dataclasses import replace
+from typing import Any
+
+from dialeval.dialogues import BadInput, Passages
+from dialeval.dialogues.encoding import InputFormat, input_format
+from dialeval.dialogues.storage import texts_of
+from dialeval.models import DISCRIMINATORS, TransformerDiscriminator
+from dialeval.models.adapters import add_lora, freeze_backbone
+from dialeval.models.packages import minilm_path
+from dialeval.models.tokenizers import bpe_tokenizer, word_tokenizer
+from dialeval.registry import unknown_name
+from dialeval.scorers.registry import EVALUATORS
+from dialeval.training.discriminator_settings import DiscriminatorRun
+
+RECURRENT = {config.model_type.removeprefix("dialeval-"): config for config in DISCRIMINATORS}
+
+
+def build_network(run: DiscriminatorRun, pairs: Passages) -> tuple[Any, Any, InputFormat]:
+    """A new model, its tokenizer, and its input format."""
+    run = _with_architecture(run)
+    if run.model == "transformer":
+        return _transformer(run)
+    if run.model not in RECURRENT:
+        raise unknown_name("network", run.model, [*RECURRENT, "transformer"])
+    tokenizer = _tokenizer(run, pairs)
+    config = RECURRENT[run.model](
+        vocab_size=len(tokenizer),
+        hidden_size=run.hidden_size,
+        dropout=run.dropout,
+        max_turns=run.context_turns + 1,
+        pad_token_id=tokenizer.pad_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+    )
+    return (
+        DISCRIMINATORS[type(config)](config),
+        tokenizer,
+        input_format(run.input_format or "words"),
+    )
+
+
+def _with_architecture(run: DiscriminatorRun) -> DiscriminatorRun:
+    """A run whose model is an architecture: `minilm` is a transformer with a certain backbone."""
+    options = EVALUATORS[run.model].options if run.model in EVALUATORS else {}
+    backbone = run.backbone or options.get("backbone")
+    return replace(run, model=options.get("model", run.model), backbone=backbone)
+
+
+def _transformer(run: DiscriminatorRun) -> tuple[Any, Any, InputFormat]:
+    from transformers import AutoTokenizer
+
+    name = minilm_path() if run.backbone in (None, "minilm") else run.backbone
+    model = TransformerDiscriminator.from_backbone(str(name))
+    tokenizer = AutoTokenizer.from_pretrained(name)
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    if run.tune == "lora":
+        model = add_lora(model)
+    elif run.tune == "head":
+        freeze_backbone(model)
+    elif run.tune != "full":
+        raise BadInput(f"`tune` is full, lora or head, but got {run.tune!r}.")
+    default = "att" if model.config.causal else "encoder"
+    return model, tokenizer, input_format(run.input_format or default)
+
+
+def _tokenizer(run: DiscriminatorRun, pairs: Passages) -> Any:
+    if run.tokenizer == "words":
+        return word_tokenizer(texts_of(pairs), run.vocab_size)
+    if run.tokenizer == "bpe":
+        return bpe_tokenizer(texts_of(pairs), run.vocab_size)
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(run.tokenizer)

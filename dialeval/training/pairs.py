@@ -1,0 +1,73 @@
+"""Pairs to train, validate and test a discriminator on."""
+
+import numpy as np
+
+from dialeval.dialogues import (
+    FILTERS,
+    BadInput,
+    Cut,
+    Pairing,
+    Passages,
+    ReadOptions,
+    by_author,
+    read,
+    split,
+)
+from dialeval.dialogues.types import text_hash
+from dialeval.training.discriminator_settings import DiscriminatorRun
+
+PARTS = {"train": 0.8, "validation": 0.1, "test": 0.1}
+
+
+def make_pairs(run: DiscriminatorRun, seed: int) -> dict[str, Passages]:
+    """Training, validation and test pairs of a run's data, which share no dialogue."""
+    if run.filter not in FILTERS:
+        raise BadInput(f"unknown filter {run.filter!r}.", hint=f"Choose {', '.join(FILTERS)}.")
+    options = ReadOptions(cut=Cut(run.context_turns), filters=FILTERS[run.filter])
+    passages, _ = read(run.data, options)
+    machine = read(run.machine, options)[0] if run.machine else None
+    if run.system:
+        machine = by_author(passages if machine is None else machine, run.system)
+    return pair_parts(passages, machine, run, seed)
+
+
+def pair_parts(
+    passages: Passages, machine: Passages | None, run: DiscriminatorRun, seed: int
+) -> dict[str, Passages]:
+    """Training, validation and test pairs, drawn inside each part.
+
+    Args:
+        passages (`Passages`):
+            Human responses.
+        machine (`Passages`, *optional*):
+            A system's responses on the same contexts, where the scenario needs them.
+        run (`DiscriminatorRun`):
+            Scenario, and how many pairs.
+        seed (`int`):
+            Seed of the parts and of the pairs.
+
+    Returns:
+        `dict[str, Passages]`: Pairs of `train`, `validation` and `test`.
+    """
+    pairing = Pairing(run.scenario, seed=seed)
+    # A salt of its own: a part that `dialeval data split` cut off with this very seed would
+    # otherwise fall into one of these parts as a whole.
+    salt = text_hash(["discriminator", str(seed)]) % 2**31
+    parts = split(passages, PARTS, salt)
+    others = split(machine, PARTS, salt) if machine is not None else dict.fromkeys(PARTS)
+    empty = [name for name in PARTS if not len(parts[name])]
+    if empty:
+        hint = "Give more dialogues."
+        raise BadInput(f"no dialogue is left for {', '.join(empty)}.", run.data[0], hint=hint)
+    pairs = {name: pairing(parts[name], others[name]) for name in PARTS}
+    limits = {"train": run.max_pairs, "validation": run.max_eval_pairs, "test": run.max_eval_pairs}
+    return {name: _subsample(pairs[name], limit, seed) for name, limit in limits.items()}
+
+
+def _subsample(pairs: Passages, limit: int, seed: int) -> Passages:
+    """A random sample of pairs; all of them where the limit is below 1."""
+    numbers = np.asarray(pairs["pair"])
+    if not 0 < limit < len(numbers) // 2:
+        return pairs
+    chosen = np.random.default_rng(seed).permutation(len(numbers) // 2)[:limit]
+    return pairs.select(np.flatnonzero(np.isin(numbers, chosen)))
