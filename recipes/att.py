@@ -1,4 +1,4 @@
-"""Harden a discriminator in an attack-defence game, beside the baselines (Gao et al., 2021).
+"""Train discriminators in an attack-defence game, with its baselines (Gao et al., 2021).
 
 accelerate launch recipes/att.py
 accelerate launch recipes/att.py --config recipes/configs/att_gao2021.yaml
@@ -21,6 +21,7 @@ from dialeval.reports.att import (
     att_summary_table,
     att_table,
     held_out_table,
+    load_summary,
     write_att_report,
     write_att_summary,
 )
@@ -31,10 +32,10 @@ DEFAULT = Path(__file__).parent / "configs" / "att_default.yaml"
 
 
 def main(run: AttRun, config: GameConfig) -> None:
-    """Play, and show the tables."""
+    """Play all games, and print the tables."""
     with GameProgress() as progress:
-        others = external_attackers(run.external, config.max_new_tokens, config.seed)
-        results = play_att(run, config, progress, **others)
+        externals = external_attackers(run.external, config.max_new_tokens, config.seed)
+        results = play_att(run, config, progress, **externals)
     if PartialState().is_main_process:
         console = Console()
         console.print(att_table(results))
@@ -43,16 +44,13 @@ def main(run: AttRun, config: GameConfig) -> None:
 
 
 def summarise(folders: list[str]) -> None:
-    """Set several seeds side by side."""
-    target = Path(folders[0]).parent / "att_summary"
+    """Summarise runs with several seeds in one table and one page."""
     try:
-        page = write_att_summary(folders, target)
-    except ValueError as error:  # of a room that knows no other
+        summary = load_summary(folders)
+    except ValueError as error:  # reports raise no BadInput
         raise BadInput(str(error)) from None
-    import json
-
-    told = json.loads((target / "summary.json").read_text(encoding="utf-8"))
-    Console().print(att_summary_table(told))
+    page = write_att_summary(summary, Path(folders[0]).parent / "att_summary")
+    Console().print(att_summary_table(summary))
     Console().print(f"Report: {page}")
 
 

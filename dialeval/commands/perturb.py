@@ -1,9 +1,9 @@
-"""`dialeval perturb`: contexts edited by strategies, with what they did."""
+"""`dialeval perturb`: edit contexts with perturbation strategies."""
 
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, cast
 
 import typer
 
@@ -15,47 +15,53 @@ EXAMPLES = 3
 
 def perturb(
     data: Annotated[
-        list[str] | None, typer.Argument(help="Files whose contexts are edited; chitchat.")
+        list[str] | None, typer.Argument(help="Files with contexts to edit; chitchat by default.")
     ] = None,
     strategy: Annotated[
         list[str] | None,
-        typer.Option("--strategy", "-s", help="Strategy, or all. Repeatable; `list` shows them."),
+        typer.Option("--strategy", "-s", help="Strategy, or all; `list` prints them. Repeatable."),
     ] = None,
     preset: Annotated[
-        str, typer.Option(help="Rates of the paper, or those of its released code: released.")
+        str, typer.Option(help="Rates of the paper, or of its released code: paper or released.")
     ] = "paper",
     turns: o.Turns = "all",
     lexicon: o.Lexicon = None,
     set: o.StrategySetting = None,
     rate: Annotated[
-        float | None, typer.Option(help="Make each edit with this probability only.")
+        float | None, typer.Option(help="Probability of making each edit; 1 by default.")
     ] = None,
     vocabulary: Annotated[
-        Path | None, typer.Option(help="File of words: edits that bring in others are not made.")
+        Path | None, typer.Option(help="File of words; edits that insert other words are skipped.")
     ] = None,
     compose: Annotated[
-        bool, typer.Option("--compose", help="All strategies on one text, one after the other.")
+        bool, typer.Option("--compose", help="Apply all strategies to one text, in order.")
     ] = False,
     model: Annotated[
         str | None,
-        typer.Option("--model", "-m", help="Who paraphrases: smollm2, a folder, a Hub name."),
+        typer.Option(
+            "--model", "-m", help="Model of generative-paraphrase: smollm2, a folder, a Hub name."
+        ),
     ] = None,
     floor: Annotated[
-        float, typer.Option(help="Least likeness of a generated paraphrase; 0 takes them all.")
+        float, typer.Option(help="Minimum similarity of a generated paraphrase; 0 accepts all.")
     ] = 0.9,
     output: Annotated[
         Path,
-        typer.Option("--output", "-o", help="File to write; several get their strategy's name."),
+        typer.Option(
+            "--output",
+            "-o",
+            help="Output file; with several strategies, one file each.",
+        ),
     ] = Path("perturbed.jsonl"),
     limit: Annotated[
-        int | None, typer.Option(help="Passages at most, drawn with the seed; 500 without DATA.")
+        int | None, typer.Option(help="Maximum number of passages, sampled; 500 without DATA.")
     ] = None,
     pass_languages: Annotated[
         bool,
-        typer.Option("--pass-languages", help="Let languages a strategy does not know through."),
+        typer.Option("--pass-languages", help="Leave passages in unsupported languages unchanged."),
     ] = False,
     seed: o.Seed = 0,
-    num_proc: Annotated[int, typer.Option(help="Processes that edit.")] = 1,
+    num_proc: Annotated[int, typer.Option(help="Number of processes.")] = 1,
     format: o.Format = None,
     skip_bad: o.SkipBad = False,
     context_turns: o.ContextTurns = None,
@@ -63,9 +69,9 @@ def perturb(
     column: o.Column = None,
     turn_separator: o.Separator = None,
 ) -> None:
-    """Edit contexts and leave the responses alone; every edit stands in the file.
+    """Edit the contexts of passages, not the responses; the output file has every edit.
 
-    With no options it tries every strategy on 500 passages of the embedded corpus.
+    Without options it applies every strategy to 500 passages of the embedded corpus.
     """
     from dialeval.dialogues import write_passages
     from dialeval.perturbations import perturb as run
@@ -76,26 +82,25 @@ def perturb(
     settings = settings_of(lexicon or [], set or [])
     if model:
         settings["generative-paraphrase"] |= _paraphraser(model, floor, seed)
-    chosen = _wrapped(_strategies(names, preset, settings), rate, vocabulary, compose)
+    strategies = _wrap(_load_strategies(names, preset, settings), rate, vocabulary, compose)
     options = o.read_options(
         format, skip_bad, None, column, turn_separator, context_turns, filter=filter,
         allow_empty=True,
     )  # fmt: skip
-    found, _ = o.read_files(data or ["chitchat"], options)
-    passages = _drawn(found, limit or (500 if data is None else None), seed)
-    unsupported = "pass" if pass_languages else "refuse"
+    passages, _ = o.read_files(data or ["chitchat"], options)
+    passages = _sample(passages, limit or (500 if data is None else None), seed)
     results = []
-    for each in chosen:
-        done = run(
-            passages, each, seed=seed, turns=turns_of(turns), num_proc=num_proc,
-            unsupported=unsupported,
+    for one in strategies:
+        perturbed = run(
+            passages, one, seed=seed, turns=turns_of(turns), num_proc=num_proc,
+            unsupported="pass" if pass_languages else "refuse",
         )  # fmt: skip
-        path = output if len(chosen) == 1 else _path_of(output, each.name)
-        results.append((each, done, write_passages(done.passages, path)))
+        path = output if len(strategies) == 1 else _path_of(output, one.name)
+        results.append((one, perturbed, write_passages(perturbed.passages, path)))
     _show(results, passages)
 
 
-def _strategies(names: Sequence[str], preset: str, settings: dict[str, Any]) -> list[Any]:
+def _load_strategies(names: Sequence[str], preset: str, settings: dict[str, Any]) -> list[Any]:
     from dialeval.perturbations import perturbation, perturbations
 
     if "all" in names:
@@ -103,8 +108,7 @@ def _strategies(names: Sequence[str], preset: str, settings: dict[str, Any]) -> 
     if "generative-paraphrase" in names and not settings["generative-paraphrase"]:
         from dialeval.dialogues import BadInput
 
-        hint = "Name it: --model smollm2."
-        raise BadInput("generative-paraphrase has to be told which model.", hint=hint)
+        raise BadInput("generative-paraphrase needs a model.", hint="Give --model smollm2.")
     return [perturbation(name, preset, **settings[name]) for name in dict.fromkeys(names)]
 
 
@@ -115,45 +119,48 @@ def settings_of(
     from dialeval.commands.generate import setting
     from dialeval.dialogues import BadInput
 
-    found: defaultdict[str, dict[str, Any]] = defaultdict(dict)
+    options: defaultdict[str, dict[str, Any]] = defaultdict(dict)
     for pair in lexicons:
         name, sign, path = pair.partition("=")
         if not sign:
-            hint = "Say --lexicon data-paraphrase=ppdb-2.0-s-all"
-            raise BadInput(f"expected STRATEGY=PATH, found {pair!r}.", hint=hint)
-        found[name]["lexicon"] = path
+            hint = "Use --lexicon data-paraphrase=ppdb-2.0-s-all"
+            raise BadInput(f"expected STRATEGY=PATH, but got {pair!r}.", hint=hint)
+        options[name]["lexicon"] = path
     for pair in settings:
         key, value = setting(pair)
         name, dot, option = key.rpartition(".")  # a name may be package.module:Class
         if not dot:
-            hint = "Say --set random-swap.words_per_swap=3"
-            raise BadInput(f"expected STRATEGY.OPTION=VALUE, found {pair!r}.", hint=hint)
-        found[name][option] = value
-    return found
+            hint = "Use --set random-swap.words_per_swap=3"
+            raise BadInput(f"expected STRATEGY.OPTION=VALUE, but got {pair!r}.", hint=hint)
+        options[name][option] = value
+    return options
 
 
-def _wrapped(chosen: list[Any], rate: float | None, vocabulary: Path | None, compose: bool) -> list:
-    """The strategies composed, restricted and thinned, as was asked for."""
+def _wrap(
+    strategies: list[Any], rate: float | None, vocabulary: Path | None, compose: bool
+) -> list[Any]:
+    """The strategies, composed, restricted and thinned according to the options."""
     from dialeval.perturbations import Composed, Restricted, Thinned
 
-    if compose and len(chosen) > 1:
-        chosen = [Composed(tuple(chosen))]
+    if compose and len(strategies) > 1:
+        strategies = [Composed(tuple(strategies))]
     if vocabulary:
-        chosen = [Restricted(each, str(vocabulary)) for each in chosen]
+        strategies = [Restricted(strategy, str(vocabulary)) for strategy in strategies]
     if rate is not None:
-        chosen = [Thinned(each, rate) for each in chosen]
-    return chosen
+        strategies = [Thinned(strategy, rate) for strategy in strategies]
+    return strategies
 
 
 def _paraphraser(model: str, floor: float, seed: int) -> dict[str, Any]:
-    """A generator that puts things into other words, and a sentence encoder that checks it."""
+    """A generator that paraphrases, and a sentence encoder that checks the paraphrases."""
     from dialeval.commands.generate import load_and_say
     from dialeval.perturbations.generative import INSTRUCTION
 
-    asked = {"system_prompt": INSTRUCTION, "seed": seed, "max_new_tokens": 60}
-    found = {"paraphrase": load_and_say(model, decoding="greedy", **asked)}
+    responder = load_and_say(
+        model, decoding="greedy", system_prompt=INSTRUCTION, seed=seed, max_new_tokens=60
+    )
     if floor <= 0:
-        return found
+        return {"paraphrase": responder}
     from dialeval.models.embedding import MiniLm
 
     embed = MiniLm()
@@ -161,22 +168,23 @@ def _paraphraser(model: str, floor: float, seed: int) -> dict[str, Any]:
     def minilm(texts: Sequence[str], others: Sequence[str]) -> Any:
         return (embed(texts) * embed(others)).sum(-1)
 
-    return {**found, "similarity": minilm, "floor": floor}
+    return {"paraphrase": responder, "similarity": minilm, "floor": floor}
 
 
-def turns_of(text: str) -> str | tuple[int, ...]:
+def turns_of(text: str) -> Literal["all", "last"] | tuple[int, ...]:
+    """The turns to edit, from `all`, `last`, or indices such as `0,-1`."""
     from dialeval.dialogues import BadInput
 
     if text in ("all", "last"):
-        return text
+        return cast(Literal["all", "last"], text)
     try:
         return tuple(int(number) for number in text.split(","))
     except ValueError:
-        raise BadInput(f"Unknown turns {text!r}.", hint="Say all, last, or 0,-1.") from None
+        raise BadInput(f"Unknown turns {text!r}.", hint="Use all, last, or 0,-1.") from None
 
 
-def _drawn(passages: Any, limit: int | None, seed: int) -> Any:
-    """So many passages at most, in their order."""
+def _sample(passages: Any, limit: int | None, seed: int) -> Any:
+    """A random sample of at most `limit` passages, in their order."""
     from random import Random
 
     if limit is None or limit >= len(passages):
@@ -189,31 +197,31 @@ def _path_of(output: Path, name: str) -> Path:
 
 
 def _show(results: Sequence[tuple[Any, Any, Path]], passages: Any) -> None:
-    """A row and some examples for each strategy, and where the passages are."""
+    """Print a row and some examples for each strategy, and the path of its output."""
     from rich.table import Table
 
     table = Table(title=f"{len(passages):,} passages", title_justify="left")
     for name in ("strategy", "kind"):
         table.add_column(name, no_wrap=True)
-    for name in ("coverage", "edits a passage", "other language"):
+    for name in ("coverage", "edits per passage", "other language"):
         table.add_column(name, justify="right")
-    for strategy, done, _ in results:
-        share = done.edits / max(1, len(passages))
+    for strategy, perturbed, _ in results:
+        edits = perturbed.edits / max(1, len(passages))
         kind = strategy.kind.replace("_", "-")
-        numbers = (f"{done.coverage:.1%}", f"{share:.2f}", f"{done.foreign:,}")
+        numbers = (f"{perturbed.coverage:.1%}", f"{edits:.2f}", f"{perturbed.foreign:,}")
         table.add_row(strategy.name, kind, *numbers)
     out.print(table)
-    for strategy, done, path in results:
+    for strategy, perturbed, path in results:
         out.print(f"\n[bold]{strategy.name}[/]", soft_wrap=True)
-        for example in _examples(passages, done.passages, EXAMPLES):
+        for example in _examples(passages, perturbed.passages, EXAMPLES):
             out.print(f"  {example}", soft_wrap=True)
-        for fate, number in getattr(strategy, "counts", {}).items():
-            say(f"paraphrases {fate}: {number:,}")
-        say(f"[bold]{path}[/] [dim]{_escaped(done.strategy)}[/]")
+        for outcome, count in getattr(strategy, "counts", {}).items():
+            say(f"paraphrases {outcome}: {count:,}")
+        say(f"[bold]{path}[/] [dim]{_escape(perturbed.strategy)}[/]")
 
 
 def _examples(before: Any, after: Any, most: int) -> list[str]:
-    """The shortest of the first edited turns, with what was taken out and put in."""
+    """Some short turns among the first edited ones, with deletions and insertions marked."""
     from itertools import islice
 
     from dialeval.dialogues import iterate
@@ -227,21 +235,21 @@ def _examples(before: Any, after: Any, most: int) -> list[str]:
         if log
     )
     short = sorted(islice(edited, 8 * most), key=lambda pair: len(pair[0]))[most : 2 * most]
-    return [_marked(*pair) for pair in short]
+    return [_mark_edits(*pair) for pair in short]
 
 
-def _marked(text: str, log: Sequence[Any]) -> str:
+def _mark_edits(text: str, log: Sequence[Any]) -> str:
     """A text with its edits, as `[-old-]{+new+}`."""
     parts, end = [], 0
     for start, before, after in log:
-        parts.append(_escaped(text[end:start]))
-        parts += [f"[red]{_escaped(f'[-{before}-]')}[/]"] if before else []
-        parts += [f"[green]{_escaped('{+' + after + '+}')}[/]"] if after else []
+        parts.append(_escape(text[end:start]))
+        parts += [f"[red]{_escape(f'[-{before}-]')}[/]"] if before else []
+        parts += [f"[green]{_escape('{+' + after + '+}')}[/]"] if after else []
         end = start + len(before)
-    return "".join((*parts, _escaped(text[end:])))
+    return "".join((*parts, _escape(text[end:])))
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     from rich.markup import escape
 
     return escape(text)
@@ -256,10 +264,11 @@ def _show_strategies() -> None:
 
     table = Table("name", "kind", "languages", "what it does", "options")
     for name, cls in strategies().items():
-        lacking = required_options(cls)
-        options = [f"{f.name}!" if f.name in lacking else f.name for f in fields(cls) if f.init]
-        told = (cls.__doc__ or "").split("\n")[0]
-        kind, known = cls.kind.replace("_", "-"), ", ".join(cls.languages or ("any",))
-        table.add_row(name, kind, known, told, ", ".join(options))
+        required = required_options(cls)
+        names = [field.name for field in fields(cast(Any, cls)) if field.init]
+        options = ", ".join(f"{option}!" if option in required else option for option in names)
+        summary = (cls.__doc__ or "").split("\n")[0]
+        languages = ", ".join(cls.languages or ("any",))
+        table.add_row(name, cls.kind.replace("_", "-"), languages, summary, options)
     out.print(table)
-    say("An option with ! has to be given: by --lexicon, --set or --model.")
+    say("Options with ! are required: give them with --lexicon, --set or --model.")

@@ -1,21 +1,24 @@
-"""`dialeval robustness`: does a system hold still when it should, and move when it must?"""
+"""`dialeval robustness`: do replies change where they should, and only there?"""
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dialeval.commands.console import out, say
 from dialeval.commands.data import options as o
 
+if TYPE_CHECKING:
+    from dialeval.metrics.robustness_results import RobustnessResults
+
 STRATEGIES = (
     "random-swap", "stopword-dropout", "data-paraphrase", "grammar-errors", "add-negation",
     "antonym",
 )  # fmt: skip
-"""Those of the paper that need nothing."""
+"""Strategies of the paper that need no model and no further data."""
 LIMIT = 60
-_POOL = 300  # passages that a judge is fitted on
+_POOL = 300  # passages that an evaluator is fitted on
 
 
 def robustness(
@@ -24,12 +27,13 @@ def robustness(
         typer.Option(
             "--model",
             "-m",
-            help="Who answers: smollm2, a folder, a .gguf, a Hub name, parrot, "
-            "constant, retrieval. Repeatable.",
+            help="System: smollm2, a folder, a .gguf file, a Hub name, model@http://host/v1, "
+            "parrot, constant, retrieval. Repeatable.",
         ),
     ] = None,
     data: Annotated[
-        list[str] | None, typer.Option(help="Files of contexts and human replies; chitchat.")
+        list[str] | None,
+        typer.Option(help="Files of contexts and human replies; chitchat by default."),
     ] = None,
     strategy: Annotated[
         list[str] | None,
@@ -42,43 +46,48 @@ def robustness(
     stored: Annotated[
         list[str] | None,
         typer.Option(
-            help="In place of a model: normal=FILE and STRATEGY=FILE with its replies, again=FILE "
-            "for a second draw, NAME:should-change=FILE for a strategy of your own. Repeatable.",
+            help="Instead of --model: normal=FILE and STRATEGY=FILE with stored replies, "
+            "again=FILE for a second draw, NAME:should-change=FILE for another strategy. "
+            "Repeatable.",
         ),
     ] = None,
-    name: Annotated[str, typer.Option(help="What to call the stored system.")] = "stored",
+    name: Annotated[str, typer.Option(help="Name of the system with stored replies.")] = "stored",
     output_dir: o.OutputDir = Path("runs/robustness"),
     limit: Annotated[
         int | None,
-        typer.Option(help=f"Contexts at most, drawn with the seed; {LIMIT} without --data."),
+        typer.Option(help=f"Maximum number of contexts, sampled; {LIMIT} without --data."),
     ] = None,
     decoding: Annotated[
-        str, typer.Option("--decoding", "-d", help="Of the models; what samples gets a floor.")
+        str,
+        typer.Option(
+            "--decoding", "-d", help="Decoding of the models, such as greedy or sampling."
+        ),
     ] = "greedy",
-    max_new_tokens: Annotated[int, typer.Option(help="Tokens of an answer at most.")] = 30,
+    max_new_tokens: Annotated[int, typer.Option(help="Maximum tokens of a reply.")] = 30,
     evaluator: Annotated[
         list[str] | None,
         typer.Option(
-            help="Judge that is perturbed itself: embedding (fitted here), a saved one's folder "
-            "or Hub name, zero-shot, or none. Repeatable."
+            help="Evaluator to perturb: a name such as embedding (fitted on other dialogues), "
+            "the folder or Hub name of a saved one, zero-shot, or none. Repeatable."
         ),
     ] = None,
     measure: Annotated[
         str,
         typer.Option(
-            help="What verdicts go by: movement, changed, activity_f1, entity_f1, bleu, chrf, "
+            help="Measure of the verdicts: movement, changed, activity_f1, entity_f1, bleu, chrf, "
             "likelihood."
         ),
     ] = "movement",
     margin: Annotated[
-        float, typer.Option(help="Movement or share of changed replies that counts as none.")
+        float,
+        typer.Option(help="Largest movement, or share of changed replies, that counts as none."),
     ] = 0.1,
     loss_margin: Annotated[
-        float, typer.Option(help="Share lost against the reference that counts as none.")
+        float, typer.Option(help="Largest relative loss against the reference that counts as none.")
     ] = 0.05,
     actent: Annotated[
         bool | None,
-        typer.Option("--actent/--no-actent", help="Activity and Entity F1; by the data."),
+        typer.Option("--actent/--no-actent", help="Activity and Entity F1; if technical."),
     ] = None,
     actent_lexicon: Annotated[
         Path | None, typer.Option(help="Folder of the released word lists, for --actent.")
@@ -87,7 +96,7 @@ def robustness(
         str, typer.Option(help="References left out of these F1s: none, released, no-activity.")
     ] = "none",
     likelihood: Annotated[
-        bool, typer.Option(help="Likelihood of the reference, for models that run here.")
+        bool, typer.Option(help="Likelihood of the reference, for local models.")
     ] = True,
     preset: Annotated[str, typer.Option(help="Rates of the strategies: paper or released.")] = (
         "paper"
@@ -95,17 +104,17 @@ def robustness(
     turns: o.Turns = "all",
     lexicon: o.Lexicon = None,
     set: o.StrategySetting = None,
-    resamples: Annotated[int, typer.Option(help="Of the paired bootstrap.")] = 100_000,
+    resamples: Annotated[int, typer.Option(help="Resamples of the paired bootstrap.")] = 100_000,
     seed: o.Seed = 0,
     overwrite: o.Overwrite = False,
     format: o.Format = None,
     skip_bad: o.SkipBad = False,
     context_turns: o.ContextTurns = None,
 ) -> None:
-    """Ask systems the same contexts, normal and perturbed: verdicts, tables, one report.html.
+    """Compare replies to normal and perturbed contexts: verdicts, tables, one report.html.
 
-    With no options SmolLM2 answers 60 contexts of the embedded corpus under six strategies. The
-    same command again goes on where it was stopped.
+    Without options SmolLM2 answers 60 contexts of the embedded corpus under six strategies. The
+    same command resumes a run that was stopped.
     """
     from dialeval.commands.perturb import settings_of, turns_of
     from dialeval.perturbations import perturbations
@@ -120,85 +129,89 @@ def robustness(
     )  # fmt: skip
     options = o.read_options(format, skip_bad, context_turns=context_turns, allow_empty=True)
     if stored:
-        _refuse_both(model, strategy)
-        asked, strategies, systems = _stored(stored, name, data, options)
+        _check_stored_only(model, strategy)
+        passages, strategies, systems = _read_stored(stored, name, data, options)
         pool = None
     else:
         names = strategy or list(STRATEGIES)
-        chosen = "all" if "all" in names else list(dict.fromkeys(names))
-        strategies = perturbations(chosen, preset, settings_of(lexicon or [], set or []))
-        asked, pool = _contexts(data, options, limit, seed)  # after names, which may be misspelt
+        selection = "all" if "all" in names else list(dict.fromkeys(names))
+        strategies = perturbations(selection, preset, settings_of(lexicon or [], set or []))
+        passages, pool = _read_contexts(data, options, limit, seed)  # after checking the names
         systems = [
-            _responder(each, pool, decoding, max_new_tokens, seed) for each in model or ["smollm2"]
+            _load_system(spec, pool, decoding, max_new_tokens, seed)
+            for spec in model or ["smollm2"]
         ]
-    judges = _judges(evaluator, pool, asked, seed, output_dir)
-    told = study(asked, systems, strategies, run, judges, on_progress=_say_who)
-    show(told, output_dir)
+    evaluators = _load_evaluators(evaluator, pool, passages, seed, output_dir)
+    results = study(passages, systems, strategies, run, evaluators, on_progress=_print_progress)
+    show(results, output_dir)
 
 
-def show(told: dict[str, Any], output_dir: Path) -> None:
+def show(results: "RobustnessResults", output_dir: Path) -> None:
     """Print the verdicts and tables, and write the report."""
     from rich.markup import escape
 
-    from dialeval.reports.robustness import headlines, robustness_tables
-    from dialeval.reports.robustness_html import write_robustness_report
+    from dialeval.reports.robustness import (
+        headlines,
+        robustness_tables,
+        write_robustness_report,
+    )
 
     path = write_robustness_report(output_dir)
-    for line in headlines(told):
+    for line in headlines(results):
         out.print(line)
-    for table in robustness_tables(told):
+    for table in robustness_tables(results):
         out.print()
         out.print(table)
-    for warning in told["warnings"]:
+    for warning in results.warnings:
         say(f"[yellow]{escape(warning)}[/]")
     numbers = escape(str(output_dir / "results.json"))
     say(f"Report: [bold]{escape(str(path))}[/], numbers: [bold]{numbers}[/]")
-    say(f"[dim]{escape(told['signature'])}[/]")
+    say(f"[dim]{escape(results.signature)}[/]")
 
 
-def _say_who(name: str) -> None:
+def _print_progress(name: str) -> None:
     from rich.markup import escape
 
     say(f"[bold]{escape(name)}[/] under perturbation")
 
 
-def _refuse_both(model: list[str] | None, strategy: list[str] | None) -> None:
+def _check_stored_only(model: list[str] | None, strategy: list[str] | None) -> None:
     from dialeval.dialogues import BadInput
 
     if model or strategy:
         hint = "Leave out --model and --strategy, or --stored."
-        raise BadInput("stored replies come with their system and strategies.", hint=hint)
+        raise BadInput("stored replies have their own system and strategies.", hint=hint)
 
 
-def _contexts(
+def _read_contexts(
     files: list[str] | None, options: Any, limit: int | None, seed: int
 ) -> tuple[list[Any], Any]:
-    """Contexts to ask, and all human passages."""
+    """Contexts to answer, and all human passages."""
     from dialeval.commands.generate import contexts
     from dialeval.dialogues import BadInput, by_author
 
     if limit is not None and limit < 1:
-        raise BadInput(f"--limit counts contexts, so it is at least 1, but got {limit}.")
+        raise BadInput(f"--limit must be at least 1, but got {limit}.")
     limit = limit or (None if files else LIMIT)
-    found = by_author(o.read_files(files or ["chitchat"], options)[0], "human")
-    if not len(found):
+    passages = by_author(o.read_files(files or ["chitchat"], options)[0], "human")
+    if not len(passages):
         hint = "Give a file with contexts and human replies."
         raise BadInput("no human responses.", (files or [""])[0], hint=hint)
-    return contexts(found, limit, seed), found
+    return contexts(passages, limit, seed), passages
 
 
-def _responder(text: str, pool: Any, decoding: str, tokens: int, seed: int) -> Any:
-    """A responder whose answers depend on the words of a context, not on a draw by its hash."""
+def _load_system(spec: str, pool: Any, decoding: str, tokens: int, seed: int) -> Any:
+    """A responder; a parrot repeats the last turn, because a random one depends on the text."""
     from dialeval.commands.generate import load_and_say
     from dialeval.responders import parse_spec
 
-    options = {"turn": -1} if parse_spec(text).kind == "parrot" else {}
+    options = {"turn": -1} if parse_spec(spec).kind == "parrot" else {}
     return load_and_say(
-        text, seed=seed, decoding=decoding, max_new_tokens=tokens, pool=pool, **options
+        spec, seed=seed, decoding=decoding, max_new_tokens=tokens, pool=pool, **options
     )
 
 
-def _stored(
+def _read_stored(
     pairs: Sequence[str], name: str, data: list[str] | None, options: Any
 ) -> tuple[list[Any], list[Any], list[Any]]:
     """Contexts, cases and answers from files."""
@@ -208,56 +221,69 @@ def _stored(
     from dialeval.protocols.robustness import stored_answers
 
     options = replace(options, keep_duplicates=True)
-    found = {}
+    stored = {}
     for pair in pairs:
         key, sign, path = pair.partition("=")
-        if not sign or key in found:
-            hint = "Say --stored normal=FILE --stored add-negation=FILE, each name once."
-            raise BadInput(f"expected NAME=FILE, found {pair!r}.", hint=hint)
-        found[key] = list(iterate(o.read_files([path], options)[0]))
+        if not sign or key in stored:
+            hint = "Use --stored normal=FILE --stored add-negation=FILE, each name once."
+            raise BadInput(f"expected NAME=FILE, but got {pair!r}.", hint=hint)
+        stored[key] = list(iterate(o.read_files([path], options)[0]))
     human = list(iterate(by_author(o.read_files(data, options)[0], "human"))) if data else None
-    asked, cases, answers = stored_answers(name, found, human)
-    return asked, cases, [answers]
+    contexts, cases, answers = stored_answers(name, stored, human)
+    return contexts, cases, [answers]
 
 
-def _judges(
-    names: list[str] | None, pool: Any, asked: Sequence[Any], seed: int, folder: Path
+def _load_evaluators(
+    specs: list[str] | None, pool: Any, passages: Sequence[Any], seed: int, folder: Path
 ) -> list[Any]:
-    """Saved judges, and one fitted on the dialogues that are not asked."""
-    from dialeval.dialogues import BadInput, to_passages
+    """Saved evaluators, and those that are fitted on dialogues without the contexts."""
+    from dialeval.dialogues import BadInput
+    from dialeval.scorers.registry import fitted_names
 
-    judges = []
-    for text in names or ["embedding"]:
-        if text == "none":
+    evaluators = []
+    for spec in specs or ["embedding"]:
+        if spec == "none":
             continue
-        if text != "embedding":
-            from dialeval.protocols.evaluation.frozen import evaluator_name, load_frozen
-
-            judge = load_frozen(evaluator_name(text, ()), text.partition("=")[2] or text)
-            say(judge.decide(to_passages(asked), folder / "thresholds.json"))
-            judges.append(judge)
+        if spec not in fitted_names([spec]):
+            evaluators.append(_load_frozen(spec, passages, folder))
             continue
         try:
-            judges.append(_fitted(pool, asked, seed))
+            evaluators.append(_fit(spec, pool, passages, seed))
         except BadInput as error:
-            if names:
+            if specs:
                 raise
             say(f"[yellow]Without an evaluator: {error}[/]")
-    return judges
+    return evaluators
 
 
-def _fitted(pool: Any, asked: Sequence[Any], seed: int) -> Any:
-    """The embedding judge, fitted on other dialogues than those it is asked about."""
+def _load_frozen(spec: str, passages: Sequence[Any], folder: Path) -> Any:
+    """A saved evaluator, or a zero-shot one, with a threshold."""
+    from dialeval.dialogues import to_passages
+    from dialeval.dialogues.types import text_key
+    from dialeval.protocols.evaluation.frozen import evaluator_name, load_frozen
+    from dialeval.run_folder import RunFolder
+
+    evaluator = load_frozen(evaluator_name(spec, ()), spec.partition("=")[2] or spec)
+    texts = [text for passage in passages for text in (passage.id, passage.response)]
+    key = f"threshold-{text_key([evaluator.key, *texts])}"
+    warning = evaluator.choose_threshold(to_passages(passages), RunFolder(folder), key)
+    if warning:
+        say(f"[yellow]{warning}[/]")
+    return evaluator
+
+
+def _fit(spec: str, pool: Any, passages: Sequence[Any], seed: int) -> Any:
+    """An evaluator, fitted on other dialogues than those it is applied to."""
     import numpy as np
 
     from dialeval.dialogues import BadInput
     from dialeval.dialogues.splits import sample_dialogues
-    from dialeval.protocols.robustness import fit_judge
+    from dialeval.protocols.robustness import fit_evaluator
 
     if pool is None:
-        hint = "Give a saved judge: --evaluator FOLDER."
-        raise BadInput("stored replies leave no dialogues to fit a judge on.", hint=hint)
-    mine = {each.dialogue_id for each in asked}
-    others = np.flatnonzero([each not in mine for each in pool["dialogue_id"]])
-    rest = pool.select(others)
-    return fit_judge(sample_dialogues(rest, _POOL, seed) if len(rest) > _POOL else rest, seed)
+        hint = "Give a saved evaluator: --evaluator FOLDER."
+        raise BadInput("there are no dialogues to fit an evaluator with --stored.", hint=hint)
+    used = {passage.dialogue_id for passage in passages}
+    unused = pool.select(np.flatnonzero([name not in used for name in pool["dialogue_id"]]))
+    sample = sample_dialogues(unused, _POOL, seed) if len(unused) > _POOL else unused
+    return fit_evaluator(sample, seed, spec)

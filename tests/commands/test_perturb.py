@@ -15,8 +15,8 @@ app.command()(perturb)
 TEXTS = ("I think that the tea is cold now", "we bought you a bike , do you not like it ?")
 
 
-def said(number: int) -> list[str]:
-    """What stands in a context before it is edited."""
+def turns(number: int) -> list[str]:
+    """The turns of a context before it is edited."""
     return [f"{text} ({number})" for text in TEXTS]
 
 
@@ -24,7 +24,7 @@ def said(number: int) -> list[str]:
 def data(tmp_path):
     passages = [
         Passage(
-            tuple(Turn("AB"[at], text) for at, text in enumerate(said(number))),
+            tuple(Turn("AB"[index], text) for index, text in enumerate(turns(number))),
             "the answer",
             id=f"p{number}",
             dialogue_id=f"d{number}",
@@ -51,11 +51,11 @@ def texts(record: dict) -> list[str]:
 
 def test_passages_are_written_with_their_edits(data, tmp_path):
     shown = run(data, "--strategy", "stopword-dropout", "-o", "out.jsonl")
-    found = records(tmp_path / "out.jsonl")
-    assert len(found) == 12
-    for number, record in enumerate(found):
-        logs = [[Edit(*each) for each in log] for log in record["perturbation"]["edits"]]
-        assert texts(record) == list(map(replay, said(number), logs)) != said(number)
+    rows = records(tmp_path / "out.jsonl")
+    assert len(rows) == 12
+    for number, record in enumerate(rows):
+        logs = [[Edit(*edit) for edit in log] for log in record["perturbation"]["edits"]]
+        assert texts(record) == list(map(replay, turns(number), logs)) != turns(number)
         assert record["response"] == "the answer"
     assert "100.0%" in shown and "should-not-change" in shown
     assert "[- the-]" in shown
@@ -77,21 +77,21 @@ def test_turns_presets_and_settings_reach_the_strategy(data, tmp_path):
     run(data, "-s", "random-swap", "--preset", "released", "--turns", "last")
     (record, *_) = records(tmp_path / "perturbed.jsonl")
     assert record["perturbation"]["strategy"] == "RandomSwap(words_per_swap=3, by_gap=True)"
-    assert texts(record)[0] == said(0)[0] and texts(record)[1] != said(0)[1]
+    assert texts(record)[0] == turns(0)[0] and texts(record)[1] != turns(0)[1]
     run(data, "-s", "random-swap", "--set", "random-swap.words_per_swap=2", "--turns", "0")
     (record, *_) = records(tmp_path / "perturbed.jsonl")
     assert len(record["perturbation"]["edits"][0]) in (3, 4)
-    assert texts(record)[1] == said(0)[1]
+    assert texts(record)[1] == turns(0)[1]
 
 
 def test_a_lexicon_a_vocabulary_and_a_rate_are_used(data, tmp_path, write):
-    pairs, known = write("pairs.txt", "tea coffee\nbike boat\n"), write("words.txt", "boat\n")
+    pairs, words = write("pairs.txt", "tea coffee\nbike boat\n"), write("words.txt", "boat\n")
     run(data, "-s", "data-paraphrase", "--lexicon", f"data-paraphrase={pairs}",
-        "--set", "data-paraphrase.agree=false", "--vocabulary", str(known))  # fmt: skip
+        "--set", "data-paraphrase.agree=false", "--vocabulary", str(words))  # fmt: skip
     (record, *_) = records(tmp_path / "perturbed.jsonl")
-    assert texts(record) == [said(0)[0], said(0)[1].replace("bike", "boat")]
+    assert texts(record) == [turns(0)[0], turns(0)[1].replace("bike", "boat")]
     run(data, "-s", "stopword-dropout", "--rate", "0")
-    assert texts(records(tmp_path / "perturbed.jsonl")[0]) == said(0)
+    assert texts(records(tmp_path / "perturbed.jsonl")[0]) == turns(0)
 
 
 def test_composed_strategies_write_one_file(data, tmp_path):
@@ -100,12 +100,12 @@ def test_composed_strategies_write_one_file(data, tmp_path):
     assert texts(record)[1] == "we purchased you bicycle , you not like it ? (0)"
 
 
-def test_the_seed_and_processes_do_as_they_say(data, tmp_path):
-    found = []
+def test_edits_depend_on_the_seed_but_not_on_processes(data, tmp_path):
+    contexts = []
     for more in ([], ["--num-proc", "2"], ["--seed", "5"]):
         run(data, "-s", "random-swap", *more)
-        found.append([texts(record) for record in records(tmp_path / "perturbed.jsonl")])
-    assert found[0] == found[1] != found[2]
+        contexts.append([texts(record) for record in records(tmp_path / "perturbed.jsonl")])
+    assert contexts[0] == contexts[1] != contexts[2]
 
 
 def test_the_list_names_every_strategy():
@@ -120,7 +120,7 @@ def test_the_list_names_every_strategy():
         (["-s", "random-swap", "--turns", "first"], "Unknown turns 'first'"),
         (["-s", "random-swap", "--lexicon", "path"], "expected STRATEGY=PATH"),
         (["-s", "random-swap", "--set", "x=3"], "expected STRATEGY.OPTION=VALUE"),
-        (["-s", "generative-paraphrase"], "has to be told which model"),
+        (["-s", "generative-paraphrase"], "needs a model"),
         (["-s", "all", "--lexicon", "swap=x"], "unknown strategy 'swap'"),
     ],
 )

@@ -47,8 +47,10 @@ class EvaluatorChange:
     score_change: Estimate
 
 
-def fit_evaluator(pool: Passages, seed: int = 0, embed: Embed | None = None) -> Any:
-    """An embedding evaluator, trained to distinguish human replies from random ones.
+def fit_evaluator(
+    pool: Passages, seed: int = 0, spec: str = "embedding", embed: Embed | None = None
+) -> Any:
+    """An evaluator that is trained to distinguish human replies from random ones.
 
     It has to read the context to do so, so that a changed context can affect its scores.
 
@@ -57,14 +59,18 @@ def fit_evaluator(pool: Passages, seed: int = 0, embed: Embed | None = None) -> 
             Human passages of dialogues that are not evaluated.
         seed (`int`, *optional*, defaults to 0):
             Seed of the random replies and of the training.
+        spec (`str`, *optional*, defaults to `"embedding"`):
+            Name of a registered evaluator, or `package.module:Class`.
         embed (`Callable`, *optional*):
             Sentence encoder, from texts to vectors `(n, d)`; all-MiniLM-L6-v2 by default.
 
     Returns:
-        `EmbeddingScorer`: The fitted evaluator.
+        `Scorer`: The fitted evaluator.
     """
-    from dialeval.scorers.embedding import EmbeddingScorer
+    from dialeval.scorers.fitting import FitContext
+    from dialeval.scorers.registry import fit_function
 
+    fit = fit_function(spec)
     if len(pool) < MIN_PAIRS:
         raise BadInput(
             f"{len(pool)} passages of other dialogues are too few to fit an evaluator; "
@@ -72,7 +78,7 @@ def fit_evaluator(pool: Passages, seed: int = 0, embed: Embed | None = None) -> 
             hint="Lower --limit, give more --data, or a saved evaluator: --evaluator FOLDER.",
         )
     pairs = Pairing("human_random", seed=seed)(pool)
-    return EmbeddingScorer.fit(pairs, seed, embed)
+    return fit(pairs, seed, FitContext() if embed is None else FitContext(embed=embed))
 
 
 def evaluator_changes(
