@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from dialeval._version import __version__
-from dialeval.dialogues import BadInput, Passage, Passages, iterate, to_passages, write_passages
+from dialeval.dialogues import BadInput, Passage, Passages, to_passages, write_passages
+from dialeval.dialogues.storage import iterate_passages
 from dialeval.dialogues.types import text_key
 from dialeval.files import atomic_write_text
 from dialeval.responders.base import HYPOTHESIS, Responder, Responses
@@ -63,24 +64,24 @@ def generate(
     Returns:
         `GenerationSummary`: What was written; `answers` is 0 except in the main process.
     """
-    asked = list(iterate(passages)) if isinstance(passages, Passages) else list(passages)
-    if not asked:
+    contexts = list(iterate_passages(passages))
+    if not contexts:
         raise BadInput("there is no context to answer.", hint="Check the data and its filters.")
-    run = run_hash(responder.signature, asked)
+    run = run_hash(responder.signature, contexts)
     rank, ranks = _rank(accelerator)
     journal = Journal(Path(output), run, rank)
     if rank == 0:
         journal.check(overwrite)
     _wait(accelerator)
-    done = set(range(len(asked))) if journal.finished else journal.done()
+    done = set(range(len(contexts))) if journal.finished else journal.done()
     _wait(accelerator)  # all processes read before any of them writes
-    todo = [index for index in range(len(asked)) if index not in done][rank::ranks]
+    todo = [index for index in range(len(contexts)) if index not in done][rank::ranks]
     with journal:
-        for index, responses in _by_context(responder.stream([asked[row] for row in todo])):
+        for index, responses in _by_context(responder.stream([contexts[row] for row in todo])):
             journal.write(todo[index], responses)
     _wait(accelerator)
-    total = journal.finish(asked, responder) if rank == 0 else 0
-    return GenerationSummary(Path(output), total, len(asked), len(done), responder.signature)
+    total = journal.finish(contexts, responder) if rank == 0 else 0
+    return GenerationSummary(Path(output), total, len(contexts), len(done), responder.signature)
 
 
 def run_hash(signature: str, passages: Sequence[Passage]) -> str:
@@ -153,7 +154,7 @@ class Journal:
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
-    def finish(self, asked: Sequence[Passage], responder: Responder) -> int:
+    def finish(self, contexts: Sequence[Passage], responder: Responder) -> int:
         """Write the output and its manifest, and remove the journals.
 
         Returns:
@@ -164,10 +165,10 @@ class Journal:
             for index, responses in _responses(path, self.run).items():
                 records.setdefault(index, responses)
         if records or not self.output.exists():
-            table = to_passages(_passages(asked, records))
+            table = to_passages(_passages(contexts, records))
             write_passages(table, self.output)
             manifest = {"run": self.run, "signature": responder.signature, "dialeval": __version__,
-                        "contexts": len(asked), "answers": len(table),
+                        "contexts": len(contexts), "answers": len(table),
                         "training": _training(responder)}  # fmt: skip
             atomic_write_text(
                 self.manifest, json.dumps(manifest, ensure_ascii=False, indent=2) + "\n"
@@ -190,9 +191,9 @@ def _training(responder: Responder) -> Any:
 
 
 def _passages(
-    asked: Sequence[Passage], records: dict[int, list[dict[str, Any]]]
+    contexts: Sequence[Passage], records: dict[int, list[dict[str, Any]]]
 ) -> Iterator[Passage]:
-    for index, passage in enumerate(asked):
+    for index, passage in enumerate(contexts):
         for record in sorted(records[index], key=lambda row: row["extra"].get(HYPOTHESIS, 0)):
             response = passage.with_response(record["response"], record["author"])
             yield replace(response, extra=record["extra"], source_dialogue_id=record["source"])

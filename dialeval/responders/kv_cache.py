@@ -1,4 +1,6 @@
-"""A cache with room for the tokens to come, so that none is copied for each new one."""
+"""A key-value cache with preallocated space, so that a new token does not copy the old ones."""
+
+from typing import Any
 
 from torch import Tensor
 from transformers import Cache
@@ -8,59 +10,75 @@ from transformers.cache_utils import DynamicLayer
 class PreallocatedLayer(DynamicLayer):
     """Keys and values at the front of larger tensors, into which new ones are written.
 
-    transformers' own layer joins old and new at every token, which copies the whole cache: nearly
-    half of the time that drawing took (160 rows of 80 tokens). Where tensors were exchanged or are
-    full, this one does the same.
+    The layer of transformers concatenates old and new at every token, which copies the whole cache:
+    nearly half of the time of sampling (160 rows of 80 tokens). If the tensors were replaced or are
+    full, this layer does the same.
 
     Args:
         keys, values (`Tensor`):
-            What is known, shape `(rows, heads, time, size)`.
+            States so far, shape `(rows, heads, time, size)`.
         copies (`int`):
             How often each row is repeated.
         ahead (`int`):
-            Tokens to come.
+            Number of new tokens to allocate space for.
     """
+
+    keys: Tensor
+    values: Tensor
 
     def __init__(self, keys: Tensor, values: Tensor, copies: int, ahead: int):
         super().__init__()
         self.dtype, self.device, self.is_initialized = keys.dtype, keys.device, True
-        self._room = [_repeated(each, copies, ahead) for each in (keys, values)]
+        self._buffers = [_repeat(states, copies, ahead) for states in (keys, values)]
         self._show(keys.shape[-2])
 
     def update(
-        self, key_states: Tensor, value_states: Tensor, *args, **kwargs
+        self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any
     ) -> tuple[Tensor, Tensor]:
-        """Add the states of new tokens; gives all."""
+        """Add the states of new tokens; returns all keys and values."""
         start = self.keys.shape[-2]
         end = start + key_states.shape[-2]
         if not self._fits(end):
             return super().update(key_states, value_states, *args, **kwargs)
-        for room, new in zip(self._room, (key_states, value_states), strict=True):
-            room[:, :, start:end] = new
+        for buffer, new in zip(self._buffers, (key_states, value_states), strict=True):
+            buffer[:, :, start:end] = new
         return self._show(end)
 
     def _fits(self, end: int) -> bool:
-        """Whether the tensors are still those with room, and it is enough."""
-        room, keys = self._room[0], self.keys
-        same = keys.data_ptr() == room.data_ptr() and len(keys) == len(room)
-        return same and end <= room.shape[-2]
+        """Whether the tensors are still views of the buffers, and these are large enough."""
+        buffer, keys = self._buffers[0], self.keys
+        same = keys.data_ptr() == buffer.data_ptr() and len(keys) == len(buffer)
+        return same and end <= buffer.shape[-2]
 
     def _show(self, end: int) -> tuple[Tensor, Tensor]:
-        self.keys, self.values = (each[:, :, :end] for each in self._room)
+        self.keys, self.values = (buffer[:, :, :end] for buffer in self._buffers)
         return self.keys, self.values
 
 
 def repeat_preallocated(cache: Cache, copies: int, ahead: int) -> None:
-    """Repeat each row of a cache, as `batch_repeat_interleave` does, with room for more tokens."""
-    for place, layer in enumerate(cache.layers):
+    """Repeat each row of a cache, as `batch_repeat_interleave` does, with space for new tokens.
+
+    Args:
+        cache (`Cache`):
+            Changed in place.
+        copies (`int`):
+            How often each row is repeated.
+        ahead (`int`):
+            Number of new tokens to allocate space for.
+
+    Returns:
+        `None`: The cache itself is changed.
+    """
+    for index, layer in enumerate(cache.layers):
+        state: Any = layer  # the layers of transformers do not all declare what is used here
         if type(layer) is DynamicLayer and layer.get_seq_length():
-            cache.layers[place] = PreallocatedLayer(layer.keys, layer.values, copies, ahead)
+            cache.layers[index] = PreallocatedLayer(state.keys, state.values, copies, ahead)
         else:
-            layer.batch_repeat_interleave(copies)
+            state.batch_repeat_interleave(copies)
 
 
-def _repeated(states: Tensor, copies: int, ahead: int) -> Tensor:
+def _repeat(states: Tensor, copies: int, ahead: int) -> Tensor:
     rows, heads, time, size = states.shape
-    room = states.new_empty(rows, copies, heads, time + ahead, size)
-    room[..., :time, :] = states[:, None]
-    return room.view(rows * copies, heads, time + ahead, size)
+    buffer = states.new_empty(rows, copies, heads, time + ahead, size)
+    buffer[..., :time, :] = states[:, None]
+    return buffer.view(rows * copies, heads, time + ahead, size)

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tqdm.auto import tqdm
+from tqdm.auto import tqdm  # type: ignore[import-untyped]  # no stubs installed
 
 from dialeval.dialogues import BadInput, Passage, Passages
 from dialeval.dialogues.storage import iterate_passages
@@ -13,7 +13,7 @@ from dialeval.dialogues.types import text_hash, text_key
 from dialeval.models.batching import token_batches
 from dialeval.models.weights import fingerprint
 from dialeval.responders.base import HYPOTHESIS, Responses, answer
-from dialeval.responders.decoding import DECODINGS, Decoding, Task, ended
+from dialeval.responders.decoding import DECODINGS, Decoding, Task, truncate_at_end
 from dialeval.responders.decoding import decoding as find_decoding
 from dialeval.responders.generators import Generator, load_generator
 from dialeval.responders.prompts import Prompt
@@ -80,14 +80,14 @@ class GeneratorResponder:
         self.language_model = language_model
         self.progress = progress
         self.counts: Counter[str] = Counter()
-        room = generator.room(max_new_tokens)
-        if room is not None and room < 1:
+        limit = generator.max_prompt_length(max_new_tokens)
+        if limit is not None and limit < 1:
             raise BadInput(
-                f"{self.name} has {generator.positions} positions for context and response, but "
-                f"max_new_tokens is {max_new_tokens}.",
+                f"{self.name} has {generator.max_positions} positions for context and response, "
+                f"but max_new_tokens is {max_new_tokens}.",
                 hint="Lower --max-new-tokens.",
             )
-        self.prompts = generator.prompts.limited(room)
+        self.prompts = generator.prompts.limited(limit)
         if not generator.end_ids:
             logger.warning(
                 "%s has no end token: every response has %d tokens and is marked as cut. Give its "
@@ -109,8 +109,7 @@ class GeneratorResponder:
 
     def stream(self, passages: Passages | Sequence[Passage]) -> Responses:
         """Responses batch by batch, contexts of similar length together."""
-        if isinstance(passages, Passages):
-            passages = list(iterate_passages(passages))
+        passages = list(iterate_passages(passages))
         bar = tqdm(total=len(passages), desc=self.name, unit=" contexts", disable=not self.progress)
         for first in range(0, len(passages), _WINDOW):
             window = passages[first : first + _WINDOW]
@@ -141,7 +140,7 @@ class GeneratorResponder:
             self.backward,
             self.language_model,
         )
-        rows = ended(self.decoding(task), self.generator)
+        rows = truncate_at_end(self.decoding(task), self.generator)
         special = set(self.generator.tokenizer.all_special_ids) - set(self.generator.end_ids)
         special -= {self.generator.pad_id, self.generator.tokenizer.unk_token_id}
         texts = self.generator.tokenizer.batch_decode(

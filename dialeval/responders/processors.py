@@ -22,12 +22,12 @@ from dialeval.dialogues import BadInput
 from dialeval.responders.likelihood import opening_token
 
 STOP_WORDS = ENGLISH_STOP_WORDS - {"no"}
-"""Words that may be repeated: scikit-learn's English ones but for "no", because replies such as
-"no. no. no." are what the penalty is for (Li et al., 2017, sec. 3.3)."""
+"""Words that may be repeated: scikit-learn's English stop words except "no", because responses
+such as "no. no. no." are what the penalty is for (Li et al., 2017, sec. 3.3)."""
 
 _APOSTROPHES = "'’"
-_LONGEST = 1024  # letters of a word, beyond which nobody looks
-_LEAST = -1e4  # stands for the logarithm of 0, so that no infinity meets another
+_LONGEST = 1024  # letters of a word that are considered
+_LEAST = -1e4  # used as the logarithm of 0, to avoid inf - inf
 
 
 def _signed(number: int) -> int:
@@ -42,19 +42,19 @@ _MULTIPLIERS = (30, _signed(0xBF58476D1CE4E5B9)), (27, _signed(0x94D049BB133111E
 
 @dataclass(frozen=True)
 class RowNoise(LogitsProcessor):
-    """Draws each row's token with noise of its own, so that greedy generation samples.
+    """Draws each row's token with its own noise, so that greedy generation samples.
 
-    A uniform number picks the token by the cumulated softmax of what the processor sees, and the
-    token's score is raised above all others. The number depends on the row's seed and the step
-    alone: the same context with the same seed gets the same reply in any batch, in any place, with
-    any padding. Generate with `do_sample=False`; a temperature, top-k or top-p goes into the list
-    before it. (Gumbel noise for every token would do the same with a random number a token.)
+    A uniform number selects the token by the cumulative softmax of the scores, and that token's
+    score is raised above all others. The number depends only on the row's seed and the step: the
+    same context with the same seed gets the same response in any batch, row and padding. Generate
+    with `do_sample=False`; temperature, top-k and top-p are processors before this one. (Gumbel
+    noise does the same with one random number per token of the vocabulary.)
 
     Args:
         seeds (`Sequence[int]`):
-            One a row.
+            One per row.
         start (`int`):
-            Where the response begins.
+            Column where the response begins.
     """
 
     seeds: Sequence[int]
@@ -69,7 +69,7 @@ class RowNoise(LogitsProcessor):
 
 
 def draw(scores: Tensor, uniform: Tensor) -> Tensor:
-    """The token that each row's uniform number picks, both of shape `(rows, 1)`."""
+    """The token that each row's uniform number selects, both of shape `(rows, 1)`."""
     below = scores.float().softmax(-1).cumsum(-1)  # (rows, vocabulary)
     total = below[:, -1:]
     least = torch.nextafter(total, torch.zeros_like(total))  # never beyond the last token
@@ -77,81 +77,105 @@ def draw(scores: Tensor, uniform: Tensor) -> Tensor:
 
 
 def gumbel_noise(seeds: Tensor, step: int, vocabulary: int) -> Tensor:
-    """Standard Gumbel noise of one step, float64, shape `(rows, vocabulary)`."""
+    """Standard Gumbel noise of one step.
+
+    Args:
+        seeds (`Tensor`):
+            One per row, int64.
+        step (`int`):
+            Index of the new token.
+        vocabulary (`int`):
+            Number of columns.
+
+    Returns:
+        `Tensor`: float64, shape `(rows, vocabulary)`.
+    """
     return uniform_noise(seeds, step, vocabulary).log_().neg_().log_().neg_()
 
 
 def uniform_noise(seeds: Tensor, step: int, vocabulary: int) -> Tensor:
-    """Uniform noise of one step strictly between 0 and 1, float64, shape `(rows, vocabulary)`."""
-    keys = _mixed(_mixed(seeds + _STEP) + _signed(_STEP * (step + 1)))  # (rows,)
+    """Uniform noise of one step, strictly between 0 and 1.
+
+    Args:
+        seeds (`Tensor`):
+            One per row, int64.
+        step (`int`):
+            Index of the new token.
+        vocabulary (`int`):
+            Number of columns.
+
+    Returns:
+        `Tensor`: float64, shape `(rows, vocabulary)`.
+    """
+    keys = _mix(_mix(seeds + _STEP) + _signed(_STEP * (step + 1)))  # (rows,)
     tokens = torch.arange(1, vocabulary + 1, device=seeds.device) * _STEP
-    bits = _mixed(keys[:, None] + tokens)  # (rows, vocabulary)
-    # 52 bits and a half are exact in a double, so neither 0 nor 1 can come out.
-    return _shifted(bits, 12).double().add_(0.5).mul_(2.0**-52)
+    bits = _mix(keys[:, None] + tokens)  # (rows, vocabulary)
+    # 52 bits plus one half are exact in a double, so the result is neither 0 nor 1.
+    return _shift_right(bits, 12).double().add_(0.5).mul_(2.0**-52)
 
 
-def _mixed(bits: Tensor) -> Tensor:
+def _mix(bits: Tensor) -> Tensor:
     """The output function of SplitMix64: every bit depends on all bits; products wrap around."""
-    for places, multiplier in _MULTIPLIERS:
-        bits = _shifted(bits, places).bitwise_xor_(bits).mul_(multiplier)
-    return _shifted(bits, 31).bitwise_xor_(bits)
+    for shift, multiplier in _MULTIPLIERS:
+        bits = _shift_right(bits, shift).bitwise_xor_(bits).mul_(multiplier)
+    return _shift_right(bits, 31).bitwise_xor_(bits)
 
 
-def _shifted(bits: Tensor, places: int) -> Tensor:
-    """Bits moved right with zeros behind; torch itself repeats the sign."""
-    return (bits >> places).bitwise_and_((1 << (64 - places)) - 1)
+def _shift_right(bits: Tensor, shift: int) -> Tensor:
+    """Logical shift to the right; the operator of torch repeats the sign bit."""
+    return (bits >> shift).bitwise_and_((1 << (64 - shift)) - 1)
 
 
 @dataclass(frozen=True)
 class RowTemperature(LogitsProcessor):
-    """Divides each row by its own temperature (Gao et al., 2021: one for each context).
+    """Divides each row by its temperature (Gao et al., 2021: one per context).
 
     Args:
         temperatures (`Sequence[float]`):
-            One a row; below 1 is bolder, above 1 more random.
+            One per row; above 1 is more random.
     """
 
     temperatures: Sequence[float]
 
-    def __post_init__(self):
-        wrong = [each for each in self.temperatures if not 0 < each < float("inf")]
-        if wrong:
-            hint = "For the most probable reply decode greedily."
-            raise BadInput(f"expected temperatures above 0, found {wrong[0]}.", hint=hint)
+    def __post_init__(self) -> None:
+        invalid = [value for value in self.temperatures if not 0 < value < float("inf")]
+        if invalid:
+            hint = "For the most probable response use greedy decoding."
+            raise BadInput(f"expected temperatures above 0, but got {invalid[0]}.", hint=hint)
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
         _check_rows("temperature", len(self.temperatures), len(scores))
         return scores / torch.tensor(self.temperatures, device=scores.device)[:, None].to(scores)
 
 
-def _check_rows(what: str, found: int, expected: int) -> None:
-    if found != expected:
+def _check_rows(what: str, given: int, expected: int) -> None:
+    if given != expected:
         raise BadInput(
-            f"expected one {what} for each of {expected} rows, found {found}.",
-            hint="Repeat them as the rows are repeated, for beams or several replies.",
+            f"expected one {what} for each of {expected} rows, but got {given}.",
+            hint="Repeat them as the rows are repeated, for beams or several responses.",
         )
 
 
 class RepeatedTypePenalty(LogitsProcessor):
-    """Takes a penalty from words that the response already has (Li et al., 2017, sec. 3.3).
+    """Penalises words that the response already contains (Li et al., 2017, sec. 3.3).
 
-    A token is penalised when it begins a word and by itself spells a word that was generated
-    before, upper or lower case; how many pieces that word had then does not matter. So a word that
-    the vocabulary can only spell in pieces may come again, and " no" is held back after "no" even
-    where the model was about to write " nothing". Stop words and punctuation may be repeated.
+    A token is penalised if it begins a word and alone spells a word that was generated before,
+    ignoring case and the pieces that the earlier word consisted of. So a word that the vocabulary
+    can only spell in pieces may be repeated, and " no" is penalised after "no" even if the model
+    was about to write " nothing". Stop words and punctuation may be repeated.
 
-    Subtraction suits both what it may see: log-probabilities in beam search, logits elsewhere.
+    The penalty is subtracted, which is right for log-probabilities (beam search) and logits.
 
     Args:
         tokenizer (`PreTrainedTokenizerBase`):
             Of words or of pieces.
         penalty (`float`):
-            In nats; infinity forbids.
+            In nats; infinity forbids repetition.
         start (`int`):
-            Where the response begins.
+            Column where the response begins.
         stop_words (`Collection[str]`, *optional*):
             Words that may be repeated, in lower case; [`STOP_WORDS`] by default. Contractions of
-            them ("don't", "it's") count as stop words too.
+            them ("don't", "it's") are stop words too.
     """
 
     def __init__(
@@ -162,12 +186,12 @@ class RepeatedTypePenalty(LogitsProcessor):
         stop_words: Collection[str] = STOP_WORDS,
     ):
         self.penalty, self.start = penalty, start
-        # Its size is part of the key, because tokens can be added.
+        # The size is part of the cache key, because tokens can be added.
         self._table = _word_table(tokenizer, len(tokenizer), frozenset(stop_words))
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
         generated = input_ids[:, self.start :]  # (rows, time)
-        self._table = self._table.fitted(scores.shape[1], scores.device)
+        self._table = self._table.extended(scores.shape[1], scores.device)
         return torch.where(
             self._table.repeats(generated, scores.shape[1]), scores - self.penalty, scores
         )
@@ -175,22 +199,22 @@ class RepeatedTypePenalty(LogitsProcessor):
 
 @dataclass(frozen=True, eq=False)
 class _WordTable:
-    """What a vocabulary says about words. A word is a run of pieces: it begins at a piece with
-    white space before it, or after something that is no piece (punctuation, a special token).
+    """Words and pieces of a vocabulary. A word is a sequence of pieces: it begins at a piece with
+    white space before it, or after a token that is not a piece (punctuation, a special token).
 
-    Words are known by a polynomial of their letters, sum of letter * base^place modulo 2^64: it can
-    be added up from pieces, and does not depend on where the word was cut.
+    A word is identified by a polynomial of its letters, the sum of letter * base^index modulo 2^64,
+    which can be summed over pieces and does not depend on where the word was cut.
     """
 
     is_piece: Tensor  # (vocabulary,) letters, digits and apostrophes only
     leads: Tensor  # (vocabulary,) begins with white space
-    code: Tensor  # (vocabulary,) its polynomial; 0 for what is no piece
-    size: Tensor  # (vocabulary,) its letters; 0 for what is no piece
-    spells: Tensor  # (vocabulary,) which of the words below it is by itself, -1 for none
+    code: Tensor  # (vocabulary,) its polynomial; 0 if it is not a piece
+    size: Tensor  # (vocabulary,) number of letters; 0 if it is not a piece
+    spells: Tensor  # (vocabulary,) index of the word that it spells alone, -1 for none
     words: Tensor  # (words,) their polynomials, ascending
 
-    def fitted(self, vocabulary: int, device: torch.device) -> "_WordTable":
-        """The same for a model whose vocabulary is filled up, on its device."""
+    def extended(self, vocabulary: int, device: torch.device) -> "_WordTable":
+        """The same table for a model with a padded vocabulary, on its device."""
         missing = max(0, vocabulary - len(self.code))
         if not missing and self.code.device == device:
             return self
@@ -203,17 +227,17 @@ class _WordTable:
         """Which tokens would repeat a word of each row, shape `(rows, vocabulary)`."""
         if not generated.shape[1] or not len(self.words):
             return self.code.new_zeros(len(generated), vocabulary, dtype=torch.bool)
-        found = self._words_of(generated)  # (rows, words of a row)
-        place = torch.searchsorted(self.words, found).clamp_(max=len(self.words) - 1)
-        place = place.masked_fill(self.words[place] != found, len(self.words))
-        seen = self.code.new_zeros(len(found), len(self.words) + 1, dtype=torch.bool)
-        seen.scatter_(1, place, True)[:, -1] = False  # the last is for all that is no such word
+        codes = self._words_of(generated)  # (rows, words of a row)
+        index = torch.searchsorted(self.words, codes).clamp_(max=len(self.words) - 1)
+        index = index.masked_fill(self.words[index] != codes, len(self.words))
+        seen = self.code.new_zeros(len(codes), len(self.words) + 1, dtype=torch.bool)
+        seen.scatter_(1, index, True)[:, -1] = False  # the last column is for all other words
         spells, leads = self.spells[:vocabulary], self.leads[:vocabulary]
-        # A token without white space before it goes on with the word, if there is one.
+        # A token without white space before it continues the word, if there is one.
         return seen[:, spells] & (leads | ~self.is_piece[generated[:, -1:]])
 
     def _words_of(self, generated: Tensor) -> Tensor:
-        """The polynomials of each row's words, filled up with 0, shape `(rows, time + 1)`."""
+        """The polynomials of each row's words, padded with 0, shape `(rows, time + 1)`."""
         piece, size = self.is_piece[generated], self.size[generated]  # (rows, time)
         after_none = F.pad(~piece[:, :-1], (1, 0), value=True)
         begins = piece & (self.leads[generated] | after_none)
@@ -233,32 +257,32 @@ def _powers(device: torch.device) -> Tensor:
 def _word_table(
     tokenizer: PreTrainedTokenizerBase, size: int, stop_words: frozenset[str]
 ) -> _WordTable:
-    """The table of a tokenizer; what a token looks like inside a text says what it is."""
+    """The table of a tokenizer, from what its tokens look like inside a text."""
     texts = _texts(tokenizer)
     special = set(tokenizer.all_special_ids)
     letters = [text.lstrip().casefold() for text in texts]
-    pieces = [_is_piece(each) and i not in special for i, each in enumerate(letters)]
-    letters = [each if piece else "" for each, piece in zip(letters, pieces, strict=True)]
-    code = torch.tensor([_code(each) for each in letters])
-    content = torch.tensor([_is_content(each, stop_words) for each in letters])
+    pieces = [_is_piece(word) and i not in special for i, word in enumerate(letters)]
+    letters = [word if piece else "" for word, piece in zip(letters, pieces, strict=True)]
+    code = torch.tensor([_code(word) for word in letters])
+    content = torch.tensor([_is_content(word, stop_words) for word in letters])
     words, number = code[content].unique(return_inverse=True)
     return _WordTable(
         is_piece=torch.tensor(pieces),
         leads=torch.tensor([text[:1].isspace() for text in texts]),
         code=code,
-        size=torch.tensor([len(each) for each in letters]),
+        size=torch.tensor([len(word) for word in letters]),
         spells=torch.full_like(code, -1).masked_scatter_(content, number),
         words=words,
     )
 
 
 def _texts(tokenizer: PreTrainedTokenizerBase) -> list[str]:
-    """What each token adds to a text that ends with a letter; byte pieces give U+FFFD."""
+    """What each token appends to a text that ends with a letter; byte pieces give U+FFFD."""
     anchor = tokenizer("a", add_special_tokens=False)["input_ids"][-1:]
     rows = [[*anchor, i] for i in range(max(tokenizer.get_vocab().values()) + 1)]
-    known = tokenizer.decode(anchor, clean_up_tokenization_spaces=False)
+    prefix = tokenizer.decode(anchor, clean_up_tokenization_spaces=False)
     texts = tokenizer.batch_decode(rows, clean_up_tokenization_spaces=False)
-    return [text[len(known) :] for text in texts]
+    return [text[len(prefix) :] for text in texts]
 
 
 def _is_piece(text: str) -> bool:
@@ -267,43 +291,43 @@ def _is_piece(text: str) -> bool:
 
 
 def _is_content(word: str, stop_words: frozenset[str]) -> bool:
-    """Whether it is a whole word, and neither a stop word nor a contraction of one."""
+    """Whether it is a complete word, and neither a stop word nor a contraction of one."""
     heads = {word, *(re.sub(end, "", word) for end in ("['’]", "['’].*", "n['’]t$"))}
     return any(c.isalnum() for c in word) and "\ufffd" not in word and not heads & stop_words
 
 
 def _code(letters: str) -> int:
     """The polynomial of some letters, as a signed number."""
-    return _signed(sum(ord(each) * _STEP**at for at, each in enumerate(letters)))
+    return _signed(sum(ord(letter) * _STEP**power for power, letter in enumerate(letters)))
 
 
 class LanguageModelPenalty(LogitsProcessor):
     """log p(t|s) - weight log p(t), token by token (Li et al., 2016a: MMI-antiLM, MMI - p(t)).
 
     The unconditional model reads its `bos` token (its `eos` token if it has no other) and then the
-    response so far. It has the vocabulary of the generator, and may be the generator itself where
-    that is a causal model.
+    response so far. It has the generator's vocabulary, and may be the generator itself if that is a
+    causal model.
 
-    Logits that are not normalised differ from log-probabilities by one number a row, which changes
-    neither greedy decoding nor sampling; beam search hands over log-probabilities. So `weight`
-    means the same everywhere, and nothing is normalised here: that would undo, in beam search,
-    what a processor before this one took away.
+    Logits differ from log-probabilities by one constant per row, which changes neither greedy
+    decoding nor sampling; beam search passes log-probabilities. So `weight` means the same
+    everywhere, and nothing is normalised here: in beam search that would undo the penalties of
+    earlier processors.
 
     Args:
         language_model (`PreTrainedModel`):
             Any causal language model.
         weight (`float`):
-            How much of log p(t) is taken away.
+            Weight of log p(t), which is subtracted.
         start (`int`):
-            Where the response begins.
+            Column where the response begins.
         pad_id (`int`, *optional*):
-            What fills rows that have ended. The language model need not know it; where it does, it
-            is read like any token, for a generator may also write it.
+            Padding of finished rows. It may be missing in the language model's vocabulary;
+            otherwise it is read like any token, because a generator may also generate it.
         first_tokens (`int`, *optional*):
-            Penalise so many tokens of the response only (Li et al., 2016a: the step
+            Penalise only so many tokens of the response (Li et al., 2016a: the step
             function g), because the end of a sentence depends least on the context.
         use_cache (`bool`, *optional*, defaults to `True`):
-            Keep what was read, instead of reading the response again at every step.
+            Cache keys and values, instead of reading the response again at every step.
     """
 
     def __init__(
@@ -321,7 +345,7 @@ class LanguageModelPenalty(LogitsProcessor):
         self._opening = opening_token(language_model)
         known = range(language_model.config.vocab_size)
         self._pad_is_unknown = pad_id is not None and pad_id not in known
-        self._read: Tensor | None = None  # rows that the cache has read, (rows, time)
+        self._read: Tensor | None = None  # rows in the cache, (rows, time)
         self._cache: Cache | None = None
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
@@ -331,7 +355,7 @@ class LanguageModelPenalty(LogitsProcessor):
         log_probs = self._log_probs(response.to(self.language_model.device)).to(scores)
         if log_probs.shape != scores.shape:
             raise BadInput(
-                f"the language model knows {log_probs.shape[1]} tokens, "
+                f"the language model has {log_probs.shape[1]} tokens, "
                 f"the generator {scores.shape[1]}.",
                 hint="Give one with the same tokenizer.",
             )
@@ -340,16 +364,16 @@ class LanguageModelPenalty(LogitsProcessor):
     def _log_probs(self, response: Tensor) -> Tensor:
         """log p(t) of the next token, shape `(rows, vocabulary)`."""
         rows = F.pad(response, (1, 0), value=self._opening)
-        if self._pad_is_unknown:
-            rows = rows.masked_fill(rows == self.pad_id, self._opening)
-        rows, place = rows.unique(dim=0, return_inverse=True)  # nothing tells equal rows apart
+        if self._pad_is_unknown and self.pad_id is not None:
+            rows = rows.masked_fill(rows.eq(self.pad_id), self._opening)
+        rows, index = rows.unique(dim=0, return_inverse=True)  # equal rows are computed once
         logits = self._next_logits(rows)
-        return logits.float().log_softmax(-1).clamp(min=_LEAST)[place]
+        return logits.float().log_softmax(-1).clamp(min=_LEAST)[index]
 
     @torch.no_grad()
     def _next_logits(self, rows: Tensor) -> Tensor:
         parents = self._parents(rows)
-        if parents is None:
+        if parents is None or self._cache is None:
             output = self.language_model(input_ids=rows, use_cache=self.use_cache)
         else:
             self._cache.batch_select_indices(parents)
@@ -360,11 +384,11 @@ class LanguageModelPenalty(LogitsProcessor):
         return output.logits[:, -1]
 
     def _parents(self, rows: Tensor) -> Tensor | None:
-        """For each row a row of the cache that is the same but for the last token, if all have one.
+        """For each row, a row of the cache that equals it but for the last token, if all have one.
 
-        Beams change places between steps, and a processor is not told how.
+        Beams are reordered between steps, and a processor does not learn how.
         """
-        if self._cache is None or self._read.shape[1] != rows.shape[1] - 1:
+        if self._cache is None or self._read is None or self._read.shape[1] != rows.shape[1] - 1:
             return None
         same = (self._read[None] == rows[:, None, :-1]).all(-1)  # (rows, rows read)
         return same.int().argmax(1) if bool(same.any(1).all()) else None

@@ -1,4 +1,4 @@
-"""A context as the row of tokens that a language model continues."""
+"""Prompts: contexts as token ids that a language model continues."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ STYLES = ("turns", "chat", "none")
 
 @dataclass(frozen=True)
 class Prompt:
-    """Token ids of a context, and how many of its turns and tokens were left out."""
+    """Token ids of a context, and how many of its turns and tokens were cut."""
 
     ids: list[int]
     turns_cut: int = 0
@@ -23,20 +23,21 @@ class Prompt:
 
 @dataclass(frozen=True)
 class PromptFormat:
-    """How a generator reads a context.
+    """How a context becomes a prompt.
 
     Args:
         style (`str`, *optional*, defaults to `"turns"`):
             `"turns"` ends each turn with the end token, as DialoGPT does; `"chat"` uses a chat
-            template; `"none"` gives no context at all, for a model of p(t).
+            template; `"none"` omits the context, for a model of p(t).
         template (`str`, *optional*):
-            Chat template, in place of the tokenizer's own.
+            Chat template to use instead of the tokenizer's.
         system_prompt (`str`, *optional*):
-            What the model is told before the context; only a chat template has a place for it.
+            First message of the chat template; other styles have none.
         start (`bool`, *optional*, defaults to `False`):
             Begin with the tokenizer's start token. A prompt that would be empty always does.
         max_length (`int`, *optional*):
-            Tokens at most; the oldest turns give way whole, and the last one loses its beginning.
+            Maximum number of tokens; the oldest turns are removed, and the last one is cut from
+            the left.
     """
 
     style: str = "turns"
@@ -45,22 +46,22 @@ class PromptFormat:
     start: bool = False
     max_length: int | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.style not in STYLES:
             raise BadInput(
                 f"Unknown style of prompts {self.style!r}.", hint=f"Choose {', '.join(STYLES)}."
             )
         if self.system_prompt and self.style != "chat":
             raise BadInput(
-                "a system prompt needs a chat template, and this model is not given one.",
+                "a system prompt needs a chat template, but this model has none.",
                 hint="Leave out --system-prompt, or pass --chat-template FILE.",
             )
         if self.max_length is not None and self.max_length < 1:
-            raise BadInput(f"a prompt has 1 token or more, but got max_length={self.max_length}.")
+            raise BadInput(f"`max_length` is at least 1, but got {self.max_length}.")
 
     @property
     def signature(self) -> str:
-        """The format as it stands in signatures; long texts by a hash."""
+        """The format in signatures; long texts are hashed."""
         parts = [f"prompt:{self.style}"]
         parts += [f"template:{text_key([self.template])[:8]}"] if self.template else []
         parts += [f"system:{text_key([self.system_prompt])[:8]}"] if self.system_prompt else []
@@ -69,13 +70,13 @@ class PromptFormat:
         return "|".join(parts)
 
     def limited(self, longest: int | None) -> "PromptFormat":
-        """The same format for a model that reads at most so many tokens."""
+        """The same format with at most so many tokens."""
         if longest is None or (self.max_length or longest + 1) <= longest:
             return self
         return replace(self, max_length=longest)
 
     def __call__(self, tokenizer: Any, passages: Sequence[Passage]) -> list[Prompt]:
-        """Token ids of each context, cut to what fits by whole turns."""
+        """Prompts of the passages' contexts."""
         if self.style == "chat":
             return [self._chat(tokenizer, passage) for passage in passages]
         start = _token(tokenizer, "bos") if self.start else []
@@ -85,51 +86,53 @@ class PromptFormat:
         texts = dict.fromkeys(turn.text.strip() for p in passages for turn in p.context)
         rows = tokenizer(list(texts), add_special_tokens=False)["input_ids"] if texts else []
         ids_of = dict(zip(texts, rows, strict=True))
-        room = None if self.max_length is None else self.max_length - len(start)
+        limit = None if self.max_length is None else self.max_length - len(start)
         return [
-            self._joined([[*ids_of[t.text.strip()], *end] for t in p.context], start, room)
+            self._join([[*ids_of[t.text.strip()], *end] for t in p.context], start, limit)
             if p.context
             else Prompt(start or end)
             for p in passages
         ]
 
-    def _joined(self, turns: list[list[int]], start: list[int], room: int | None) -> Prompt:
+    def _join(self, turns: list[list[int]], start: list[int], limit: int | None) -> Prompt:
         kept = list(turns)
-        while room is not None and len(kept) > 1 and sum(map(len, kept)) > room:
+        while limit is not None and len(kept) > 1 and sum(map(len, kept)) > limit:
             kept.pop(0)
         row = [token for turn in kept for token in turn]
-        row = row if room is None else row[max(0, len(row) - room) :]
+        row = row if limit is None else row[max(0, len(row) - limit) :]
         lost = sum(map(len, turns)) - len(row)
         return Prompt([*start, *row], len(turns) - len(kept), lost)
 
     def _chat(self, tokenizer: Any, passage: Passage) -> Prompt:
-        # A template wants a message: who has said nothing yet says nothing.
+        # A template needs a message; an empty context has an empty one.
         turns = list(passage.context) or [Turn("user", "")]
-        whole = ids = self._rendered(tokenizer, turns)
+        full = ids = self._render(tokenizer, turns)
+        if self.max_length is None:
+            return Prompt(ids)
         dropped = 0
-        while self.max_length is not None and len(ids) > self.max_length and len(turns) > 1:
+        while len(ids) > self.max_length and len(turns) > 1:
             turns.pop(0)
             dropped += 1
-            ids = self._rendered(tokenizer, turns)
-        if self.max_length is not None and len(ids) > self.max_length:
-            ids = self._shortened(tokenizer, turns[0], ids)
-        return Prompt(ids, dropped, max(0, len(whole) - len(ids)))
+            ids = self._render(tokenizer, turns)
+        if len(ids) > self.max_length:
+            ids = self._cut_turn(tokenizer, turns[0], ids, self.max_length)
+        return Prompt(ids, dropped, max(0, len(full) - len(ids)))
 
-    def _shortened(self, tokenizer: Any, turn: Turn, ids: list[int]) -> list[int]:
-        """A turn that does not fit alone without its beginning, inside a template that is whole."""
+    def _cut_turn(self, tokenizer: Any, turn: Turn, ids: list[int], limit: int) -> list[int]:
+        """The prompt of a turn that is cut from the left, inside a complete template."""
         words = tokenizer(turn.text, add_special_tokens=False)["input_ids"]
-        while words and len(ids) > self.max_length:
-            words = words[len(ids) - self.max_length :]
+        while words and len(ids) > limit:
+            words = words[len(ids) - limit :]
             text = tokenizer.decode(words, skip_special_tokens=False)
-            ids = self._rendered(tokenizer, [replace(turn, text=text)])
-        return ids[-self.max_length :]  # where not even the template fits
+            ids = self._render(tokenizer, [replace(turn, text=text)])
+        return ids[-limit:]  # if not even the template fits
 
-    def _rendered(self, tokenizer: Any, turns: Sequence[Turn]) -> list[int]:
-        told = [{"role": "system", "content": self.system_prompt}] if self.system_prompt else []
+    def _render(self, tokenizer: Any, turns: Sequence[Turn]) -> list[int]:
+        system = [{"role": "system", "content": self.system_prompt}] if self.system_prompt else []
         options = {"chat_template": self.template} if self.template else {}
         try:
             text = tokenizer.apply_chat_template(
-                [*told, *chat_messages(turns)],
+                [*system, *chat_messages(turns)],
                 tokenize=False,
                 add_generation_prompt=True,
                 **options,
@@ -145,12 +148,21 @@ class PromptFormat:
 def prompt_format(
     tokenizer: Any, template: str = "auto", system: str | None = None, **options: Any
 ) -> PromptFormat:
-    """The format that suits a tokenizer.
+    """The format for a tokenizer.
 
     Args:
+        tokenizer (`Any`):
+            Tokenizer of transformers.
         template (`str`, *optional*, defaults to `"auto"`):
-            `"auto"` uses the tokenizer's chat template where it has one and DialoGPT's way where
-            not; `"none"` always the latter; otherwise a file with a template.
+            `"auto"` uses the tokenizer's chat template if it has one and the style `"turns"`
+            otherwise; `"none"` always uses `"turns"`; anything else is a file with a template.
+        system (`str`, *optional*):
+            System prompt.
+        options:
+            More fields of [`PromptFormat`].
+
+    Returns:
+        `PromptFormat`: Of style `"chat"` or `"turns"`.
     """
     if template == "auto":
         has = bool(getattr(tokenizer, "chat_template", None))
@@ -159,8 +171,8 @@ def prompt_format(
         return PromptFormat("turns", system_prompt=system, **options)
     path = Path(template)
     if not path.is_file():
-        hint = "Give auto, none, or the name of a Jinja file."
-        raise BadInput("there is no such chat template.", path, hint=hint)
+        hint = "Give auto, none, or a Jinja file."
+        raise BadInput("no such chat template.", path, hint=hint)
     text = path.read_text(encoding="utf-8")
     if not text.strip():
         raise BadInput("this chat template is empty.", path, hint="Give another one, or none.")
@@ -168,15 +180,15 @@ def prompt_format(
 
 
 def _token(tokenizer: Any, name: str) -> list[int]:
-    found = getattr(tokenizer, f"{name}_token_id", None)
-    if found is None:
+    token = getattr(tokenizer, f"{name}_token_id", None)
+    if token is None:
         raise BadInput(
-            f"prompts of this style need the tokenizer's {name} token, and it has none.",
+            f"prompts of this style need a {name} token, but the tokenizer has none.",
             hint="Use a chat template, or give the tokenizer one.",
         )
-    return [found]
+    return [token]
 
 
 def _first(tokenizer: Any) -> list[int]:
-    """The token that a text without a context begins after."""
+    """The prompt of an empty context."""
     return _token(tokenizer, "eos" if tokenizer.bos_token_id is None else "bos")

@@ -1,4 +1,4 @@
-"""Answers without the thoughts that some models say aloud before them."""
+"""Responses without the reasoning that some models write before them."""
 
 import re
 
@@ -8,10 +8,10 @@ _TAG = re.compile(
 
 
 def strip_reasoning(text: str) -> str:
-    """What is left of a text without its traces of reasoning.
+    """The text without its traces of reasoning.
 
-    A trace that was cut off goes to the end. One that has no beginning, because the chat template
-    had opened it already, starts with the text.
+    A trace without a closing tag extends to the end of the text. One without an opening tag,
+    because the chat template contained it, starts at the beginning.
 
     Example:
         >>> strip_reasoning("<think>They greet me.</think>Hello!")
@@ -20,14 +20,14 @@ def strip_reasoning(text: str) -> str:
         'Hello!'
     """
     kept: list[str] = []
-    at, inside = 0, False
+    start, inside = 0, False
     for tag in _TAG.finditer(text):  # one pass: a server may send any length
         closes = bool(tag["close"] or tag["ended"])
         if not closes and not inside:
-            kept.append(text[at : tag.start()])
+            kept.append(text[start : tag.start()])
             inside = True
         elif closes:
             if not inside:
                 kept.clear()
-            at, inside = tag.end(), False
-    return "".join([*kept, "" if inside else text[at:]]).strip()
+            start, inside = tag.end(), False
+    return "".join([*kept, "" if inside else text[start:]]).strip()

@@ -1,4 +1,4 @@
-"""The reply of the most similar context: a responder that has read much and invents nothing."""
+"""The responder that retrieves the human reply to the most similar context."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -17,26 +17,28 @@ Embed = Callable[[Sequence[str]], np.ndarray]
 """Texts to vectors, shape `(n, d)`."""
 
 _QUERIES = 1_024  # contexts that are embedded together
-_SIMILARITIES = 2**24  # held at once
-_DECIMALS = 6  # equal contexts tie, whatever the order of a sum
+_SIMILARITIES = 2**24  # in memory at once
+_DECIMALS = 6  # equal contexts tie, independent of the order of summation
 
 
 class RetrievalResponder:
-    """A human's reply to the context that is nearest by the cosine of embeddings.
+    """A human's reply to the context with the highest cosine similarity of embeddings.
 
-    It answers neither from the passage's own dialogue nor from a context of the very same words.
-    Corpora hold copies of dialogues under other ids, whose reply would be the true response; and
-    a human's reply to this very context is what a judge compares with. Among equally near contexts
-    the first of the pool wins.
+    Replies from the passage's dialogue and to contexts with exactly the same words are excluded.
+    Corpora contain copies of dialogues under other ids, whose reply would be the true response;
+    and a human's reply to this very context is what an evaluator compares with. Among equally
+    similar contexts the first of the pool is used.
 
     Args:
         pool (`Passages` or sequence of `Passage`):
             Where replies come from; only the human ones are used.
         embed (`Callable`, *optional*):
-            From texts to vectors `(n, d)`; [`MiniLm`] by default. A context is one text, with a
-            turn a line.
+            From texts to vectors `(n, d)`; [`MiniLm`] by default. A context is one text, with one
+            turn per line.
         k (`int`, *optional*, defaults to 1):
-            Replies to each passage, nearest first, numbered as hypotheses if there are several.
+            Replies per passage, most similar first, numbered as hypotheses if there are several.
+        name (`str`, *optional*, defaults to `"retrieval"`):
+            Name in tables.
     """
 
     def __init__(
@@ -47,7 +49,7 @@ class RetrievalResponder:
         name: str = "retrieval",
     ) -> None:
         if k < 1:
-            raise BadInput(f"A passage gets at least 1 reply, but k is {k}.")
+            raise BadInput(f"`k` is at least 1, but got {k}.")
         human = human_replies(pool)
         self.k, self.name, self.embed = k, name, embed or MiniLm()
         self._dialogues = row_hashes(human, ["dialogue_id"])
@@ -58,7 +60,7 @@ class RetrievalResponder:
 
     @property
     def signature(self) -> str:
-        """How its answers are made."""
+        """How the responses are made."""
         embed = getattr(self.embed, "name", None) or getattr(self.embed, "__name__", None)
         embed = embed or type(self.embed).__name__
         return f"responder:{self.name}|embed:{embed}|k:{self.k}|pool:{self._pool}"
@@ -67,18 +69,18 @@ class RetrievalResponder:
         return self.signature
 
     def stream(self, passages: Passages | Sequence[Passage]) -> Responses:
-        """The `k` nearest replies to each passage."""
+        """The replies to the `k` most similar contexts."""
         for group in chunks(enumerate(iterate_passages(passages)), _QUERIES):
             rows = self._nearest([passage for _, passage in group])  # (group, k)
-            found = self._replies[rows.ravel()].to_pylist()
-            for at, (place, passage) in enumerate(group):
-                for number, reply in enumerate(found[at * self.k : (at + 1) * self.k]):
+            replies = self._replies[rows.ravel()].to_pylist()
+            for row, (index, passage) in enumerate(group):
+                for number, reply in enumerate(replies[row * self.k : (row + 1) * self.k]):
                     numbered = {HYPOTHESIS: number} if self.k > 1 else {}
-                    said = answer(passage, reply["response"], self, **numbered)
-                    yield place, replace(said, source_dialogue_id=reply["dialogue_id"])
+                    response = answer(passage, reply["response"], self, **numbered)
+                    yield index, replace(response, source_dialogue_id=reply["dialogue_id"])
 
     def _nearest(self, passages: list[Passage]) -> np.ndarray:
-        """Rows of the pool for each passage, nearest first, shape `(passages, k)`."""
+        """Rows of the pool for each passage, most similar first, shape `(passages, k)`."""
         queries = self._embed([_text(passage) for passage in passages])  # (passages, d)
         step = max(1, _SIMILARITIES // len(self._vectors))
         return np.concatenate(
@@ -89,24 +91,25 @@ class RetrievalResponder:
         )
 
     def _search(self, queries: np.ndarray, passages: list[Passage]) -> np.ndarray:
-        near = (queries @ self._vectors.T).round(_DECIMALS)  # (block, pool)
-        dialogues = np.array([text_hash([each.dialogue_id]) for each in passages], np.uint64)
-        contexts = np.array([_words(each) for each in passages], np.uint64)
-        near[self._dialogues == dialogues[:, None]] = -np.inf
-        near[self._contexts == contexts[:, None]] = -np.inf
-        self._check_enough(np.isfinite(near).sum(1), passages)
+        """Rows of the pool for a block of passages, most similar first, shape `(block, k)`."""
+        similarity = (queries @ self._vectors.T).round(_DECIMALS)  # (block, pool)
+        dialogues = np.array([text_hash([p.dialogue_id]) for p in passages], np.uint64)
+        contexts = np.array([_words(p) for p in passages], np.uint64)
+        similarity[self._dialogues == dialogues[:, None]] = -np.inf
+        similarity[self._contexts == contexts[:, None]] = -np.inf
+        self._check_enough(np.isfinite(similarity).sum(1), passages)
         rows, block = np.empty((len(passages), self.k), int), np.arange(len(passages))
         for rank in range(self.k):
-            rows[:, rank] = near.argmax(1)
-            near[block, rows[:, rank]] = -np.inf
+            rows[:, rank] = similarity.argmax(1)
+            similarity[block, rows[:, rank]] = -np.inf
         return rows
 
     def _check_enough(self, free: np.ndarray, passages: list[Passage]) -> None:
         if free.min() < self.k:
             worst = int(free.argmin())
             raise BadInput(
-                f"passage {passages[worst].id!r} needs {self.k} replies of other dialogues to "
-                f"other words, and the pool of {len(self._vectors)} holds {free[worst]}.",
+                f"passage {passages[worst].id!r} needs {self.k} replies from other dialogues to "
+                f"other contexts, but the pool of {len(self._vectors)} has {free[worst]}.",
                 hint="Give a pool with more dialogues.",
             )
 
@@ -116,16 +119,16 @@ class RetrievalResponder:
         if vectors.ndim != 2 or len(vectors) != len(texts) or not np.isfinite(vectors).all():
             raise BadInput(
                 f"expected finite vectors of shape ({len(texts)}, d) from the embedder, "
-                f"found shape {vectors.shape}."
+                f"but got shape {vectors.shape}."
             )
         return vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-12)
 
 
 def _text(passage: Passage) -> str:
-    """A context as one text, a turn a line."""
+    """A context as one text, one turn per line."""
     return "\n".join(turn.text for turn in passage.context)
 
 
 def _words(passage: Passage) -> int:
-    """A number for the words of a context."""
+    """A hash of the words of a context."""
     return text_hash(turn.text for turn in passage.context)

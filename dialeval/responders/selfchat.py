@@ -1,4 +1,4 @@
-"""Conversations that two responders go on with by themselves."""
+"""Conversations that two responders continue."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass
 class _Chat:
-    """A conversation that is going on."""
+    """A conversation in progress."""
 
     start: Passage
     id: str
@@ -25,11 +25,11 @@ class _Chat:
 
     @classmethod
     def after(cls, passage: Passage) -> "_Chat":
-        """A conversation to be continued from a context."""
+        """A conversation that starts with the context of a passage."""
         spoken = tuple(turn for turn in passage.context if turn.speaker != "system")
         if not spoken:
             raise BadInput(
-                f"passage {passage.id!r} has no turn to go on from.",
+                f"passage {passage.id!r} has no turn to continue from.",
                 hint="Give passages with at least one spoken turn of context.",
             )
         last = spoken[-1].speaker
@@ -37,8 +37,11 @@ class _Chat:
         id = passage.id or text_key(turn.text for turn in passage.context)
         return cls(passage, id, (first, last))
 
-    def question(self) -> Passage:
-        """What the next speaker answers: an id of its own, so that nothing is found by the old."""
+    def next_passage(self) -> Passage:
+        """The passage that the next speaker responds to, under a new id.
+
+        A stored response to the original passage does not match it.
+        """
         return replace(
             self.start,
             context=(*self.start.context, *self.turns),
@@ -51,8 +54,8 @@ class _Chat:
             extra={},
         )
 
-    def hear(self, text: str, author: str) -> None:
-        """Add an answer; an empty one ends the conversation."""
+    def add(self, text: str, author: str) -> None:
+        """Add a turn; an empty one ends the conversation."""
         self.ended = not text.strip()
         if not self.ended:
             self.turns.append(Turn(self._speaker, text, author))
@@ -62,7 +65,7 @@ class _Chat:
         return self.speakers[len(self.turns) % 2]
 
     def dialogue(self, pair: str) -> Dialogue:
-        """The context and what was said after it."""
+        """The context and the new turns."""
         return Dialogue(
             turns=(*self.start.context, *self.turns),
             id=f"{self.id}@{pair}",
@@ -79,21 +82,28 @@ class _Chat:
 def self_chat(
     one: Responder, two: Responder, passages: Passages | Sequence[Passage], turns: int = 3
 ) -> Iterator[Dialogue]:
-    """A dialogue for each passage: its context, then `turns` turns by two responders in turn.
+    """One dialogue per passage: its context, then turns of two responders, alternating.
 
-    The responses of the passages are not used. All conversations go on together, a turn at a time,
-    so that responders work in batches. Three turns are those of Li et al. (2017, sec. 5.2). The
-    authors of new turns are the responders' names, and `extra["context_turns"]` says where the new
-    turns begin.
+    The responses of the passages are not used. All conversations advance together, one turn at a
+    time, so that responders work in batches. Li et al. (2017, sec. 5.2) use three turns. The
+    authors of new turns are the responders' names, and `extra["context_turns"]` is the index of
+    the first new turn.
 
     Args:
         one (`Responder`):
-            Speaks first, as whoever is to answer the context.
+            Speaks first, in the role of the speaker who responds to the context.
         two (`Responder`):
-            Speaks second, as whoever spoke last in the context; it may be the same responder.
+            Speaks second, in the role of the context's last speaker; it may be the same responder.
+        passages (`Passages` or sequence of `Passage`):
+            Whose contexts start the conversations.
+        turns (`int`, *optional*, defaults to 3):
+            Number of new turns.
+
+    Returns:
+        `Iterator[Dialogue]`: In the order of the passages.
     """
     if turns < 1:
-        raise BadInput(f"A conversation goes on for at least 1 turn, but got {turns}.")
+        raise BadInput(f"`turns` is at least 1, but got {turns}.")
     chats = [_Chat.after(passage) for passage in iterate_passages(passages)]
     for turn in range(turns):
         _take_turn((one, two)[turn % 2], [chat for chat in chats if not chat.ended])
@@ -110,13 +120,13 @@ def self_chat(
 
 
 def _take_turn(responder: Responder, chats: list[_Chat]) -> None:
-    """Let one responder answer in every conversation."""
-    found = respond(responder, [chat.question() for chat in chats]) if chats else []
-    if len(found) != len(chats):
+    """Add one responder's turn to every conversation."""
+    responses = respond(responder, [chat.next_passage() for chat in chats]) if chats else []
+    if len(responses) != len(chats):
         raise BadInput(
-            f"{responder.name} gave {len(found)} answers to {len(chats)} contexts, and a "
-            "conversation goes on from one.",
-            hint="Let it give one answer to each context.",
+            f"{responder.name} gave {len(responses)} responses to {len(chats)} contexts; a "
+            "conversation continues from exactly one.",
+            hint="Configure it for one response per context.",
         )
-    for chat, said in zip(chats, found, strict=True):
-        chat.hear(said.response, responder.name)
+    for chat, passage in zip(chats, responses, strict=True):
+        chat.add(passage.response, responder.name)

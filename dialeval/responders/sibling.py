@@ -18,20 +18,20 @@ OVERRIDDEN = (
     "_get_running_beams_for_next_iteration",
     "_update_finished_beams",
 )
-"""Private methods of `GenerationMixin` that [`sibling_beam`] replaces for the time of a call."""
+"""Private methods of `GenerationMixin` that [`sibling_beam`] replaces during a call."""
 
 
 @dataclass(frozen=True)
 class SiblingPenalty(LogitsProcessor):
-    """Takes `gamma` times the rank among its siblings from each continuation, for good.
+    """Subtracts `gamma` times the rank among its siblings from each continuation, permanently.
 
-    The other reading of the paper: as a processor the penalty stays in the score of the beam and
-    adds up along it. [`sibling_beam`] is the one by which S in the paper's
-    S(Y, y) - gamma k' remains a log-probability.
+    An alternative interpretation of the paper: as a processor, the penalty stays in the score of
+    the beam and accumulates. With [`sibling_beam`], S in the paper's S(Y, y) - gamma k' remains a
+    log-probability.
 
     Args:
         gamma (`float`):
-            What a rank costs, in nats; the best continuation of a beam has rank 1.
+            Penalty per rank, in nats; the best continuation of a beam has rank 1.
     """
 
     gamma: float
@@ -41,10 +41,10 @@ class SiblingPenalty(LogitsProcessor):
 
 
 def ranks(scores: Tensor) -> Tensor:
-    """The place of each score in its row, best first, from 0; the shape of `scores`."""
+    """The rank of each score in its row, best first, from 0; the shape of `scores`."""
     order = scores.argsort(dim=-1, descending=True, stable=True)
-    places = torch.arange(scores.shape[-1], device=scores.device).expand_as(order)
-    return torch.empty_like(order).scatter_(-1, order, places)
+    indices = torch.arange(scores.shape[-1], device=scores.device).expand_as(order)
+    return torch.empty_like(order).scatter_(-1, order, indices)
 
 
 def sibling_beam(
@@ -56,11 +56,26 @@ def sibling_beam(
     gamma: float = 1.0,
     **model_kwargs: Any,
 ) -> Any:
-    """What beam search gives when continuations compete by log-probability minus `gamma` * rank.
+    """Beam search in which continuations compete by log-probability minus `gamma` * rank.
 
-    The rank is a continuation's place among those of the same beam, from 1 (Li et al., 2016c). It
-    decides who goes on; what goes on carries its log-probability alone, and finished responses are
-    compared by that, with the length penalty of the configuration.
+    The rank is that of a continuation among those of the same beam, from 1 (Li et al., 2016c). It
+    decides which continuations survive; their scores remain log-probabilities, and finished
+    responses are compared by these, with the length penalty of the configuration.
+
+    Args:
+        model (`PreTrainedModel`):
+            The generator.
+        input_ids (`Tensor`):
+            Prompts.
+        logits_processor, stopping_criteria, generation_config:
+            As transformers passes them to `custom_generate`.
+        gamma (`float`, *optional*, defaults to 1.0):
+            Penalty per rank.
+        model_kwargs:
+            Of the model.
+
+    Returns:
+        `Any`: What transformers' beam search returns.
 
     Example:
         model.generate(ids, custom_generate=sibling_beam, gamma=0.5, num_beams=7)
@@ -69,7 +84,8 @@ def sibling_beam(
         hint = "Pass `do_sample=False`."
         raise BadInput("sibling-penalised beam search ranks, it does not sample.", hint=hint)
     with _competing(model, _Competition(model, gamma)):
-        return model._beam_search(
+        searching: Any = model  # a private method of a mixin
+        return searching._beam_search(
             input_ids,
             logits_processor=logits_processor,
             stopping_criteria=stopping_criteria,
@@ -80,7 +96,7 @@ def sibling_beam(
 
 @contextmanager
 def _competing(model: PreTrainedModel, competition: "_Competition") -> Iterator[None]:
-    """A model whose beam search ranks by a competition, inside the block only."""
+    """Inside the block, the model's beam search ranks by a competition."""
     missing = [name for name in OVERRIDDEN if not hasattr(GenerationMixin, name)]
     if missing:
         raise BadInput(
@@ -99,12 +115,12 @@ def _competing(model: PreTrainedModel, competition: "_Competition") -> Iterator[
 
 
 class _Competition:
-    """The steps of beam search that see scores: `ranked` ones choose, `plain` ones go on.
+    """The steps of beam search that use scores: ranked scores select, plain scores are kept.
 
     Both are `(batch, kept)`, in the order of the ranked ones.
     """
 
-    def __init__(self, model: PreTrainedModel, gamma: float):
+    def __init__(self, model: Any, gamma: float):
         self.model, self.gamma = model, gamma
         self.plain = torch.empty(0)
 
@@ -112,7 +128,7 @@ class _Competition:
         self, accumulated_log_probs: Tensor, beams_to_keep: int, num_beams: int, **kwargs: Any
     ) -> tuple[Tensor, Tensor, Tensor]:
         ranked = self._ranked(accumulated_log_probs, beams_to_keep, num_beams)
-        # The same call on the same tensor as in the method itself, so the order is the same.
+        # The same call on the same tensor as in the original method, so the order is the same.
         chosen = ranked.topk(beams_to_keep)[1]
         self.plain = accumulated_log_probs.gather(1, chosen)
         return type(self.model)._get_top_k_continuations(
@@ -141,7 +157,7 @@ class _Competition:
     ) -> tuple[Tensor, Tensor, Tensor]:
         ended = next_token_hits_stopping_criteria * -1e9
         chosen = (topk_log_probs + ended).topk(num_beams)[1]  # (batch, beams)
-        # Best first, because the search looks at the first beam to tell whether it can stop.
+        # Best first, because the search checks the first beam to decide whether to stop.
         scores, order = (self.plain + ended).gather(1, chosen).sort(-1, descending=True)
         chosen = chosen.gather(1, order)
         gather = self.model._gather_beams

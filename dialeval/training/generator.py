@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,78 +39,11 @@ from dialeval.responders.decoding import DECODINGS
 from dialeval.responders.generators import Generator, load_generator, save_generator
 from dialeval.responders.language import GeneratorResponder
 from dialeval.responders.prompts import PromptFormat
-from dialeval.training.likelihood import Examples, GeneratorConfig, GeneratorTrainer
+from dialeval.settings.training import NEW, GeneratorConfig, GeneratorRun
+from dialeval.training.likelihood import Examples, GeneratorTrainer
 
 CHECKPOINT = "checkpoint"
 PARTS = {"train": 0.9, "validation": 0.05, "test": 0.05}
-NEW = ("gpt2", "seq2seq")
-DIRECTIONS = ("forward", "backward", "unconditional")
-
-
-@dataclass
-class GeneratorRun:
-    """What is trained, on what data, and where it is saved."""
-
-    data: list[str] = field(
-        default_factory=lambda: ["chitchat"], metadata={"help": "Corpus files, or chitchat."}
-    )
-    model: str = field(
-        default="gpt2", metadata={"help": "gpt2 or seq2seq from nothing, a folder, a Hub name."}
-    )
-    tune: str = field(default="full", metadata={"help": "full, or lora for a pretrained model."})
-    direction: str = field(
-        default="forward",
-        metadata={"help": "forward p(t|s), backward p(s|t), or unconditional p(t), for MMI."},
-    )
-    tokenizer: str = field(default="bpe", metadata={"help": "bpe, words, a folder or Hub name."})
-    vocab_size: int = field(default=5_000, metadata={"help": "Merges of bpe, or words."})
-    hidden_size: int = field(default=256, metadata={"help": "Width of a new model."})
-    layers: int = field(default=4, metadata={"help": "Layers of a new model."})
-    heads: int = field(default=4, metadata={"help": "Attention heads of a new gpt2."})
-    positions: int = field(
-        default=160,
-        metadata={"help": "Tokens of context and response in all; of each of them for seq2seq."},
-    )
-    dropout: float = field(default=0.1, metadata={"help": "Of a new model."})
-    embedding_size: int | None = field(
-        default=None, metadata={"help": "Of seq2seq; hidden_size by default."}
-    )
-    attention: str = field(default="dot", metadata={"help": "Of seq2seq: dot or bahdanau."})
-    input_feeding: bool = field(
-        default=False, metadata={"help": "Of seq2seq: the decoder reads what it last attended to."}
-    )
-    bidirectional: bool = field(default=False, metadata={"help": "Encoder of seq2seq."})
-    copy: bool = field(default=False, metadata={"help": "Copy mechanism of seq2seq."})
-    context_turns: int = field(default=2, metadata={"help": "Turns of context."})
-    filter: str = field(
-        default="none", metadata={"help": "none, li or bruni, beside the limits that follow."}
-    )
-    min_response: int = field(
-        default=5, metadata={"help": "Tokens of a response at least (Li et al., 2017)."}
-    )
-    max_response: int | None = field(default=40, metadata={"help": "Tokens at most."})
-    max_context: int | None = field(default=None, metadata={"help": "Tokens of all its turns."})
-    max_passages: int = field(default=-1, metadata={"help": "Training passages; -1 is all."})
-    max_eval_passages: int = field(default=1_000, metadata={"help": "Validation and test."})
-    samples: int = field(default=5, metadata={"help": "Contexts answered after each epoch."})
-    output_dir: str = field(default="runs/generator", metadata={"help": "Output folder."})
-    resume: bool = field(default=False, metadata={"help": "Continue from the last checkpoint."})
-    log_with: str | None = field(
-        default=None, metadata={"help": "Tracker of Accelerate: tensorboard, wandb, trackio, all."}
-    )
-
-    def __post_init__(self):
-        if self.direction not in DIRECTIONS:
-            choices = ", ".join(DIRECTIONS)
-            raise BadInput(f"`direction` is {choices}, but got {self.direction!r}.")
-        if self.tune not in ("full", "lora"):
-            raise BadInput(f"`tune` is full or lora, but got {self.tune!r}.")
-        if self.tune == "lora" and self.model in NEW:
-            hint = "Give --model a folder or a name on the Hub, or leave out --tune."
-            raise BadInput(f"lora adapts a pretrained model, not a new {self.model}.", hint=hint)
-        if self.filter not in FILTERS:
-            choices = ", ".join(FILTERS)
-            raise BadInput(f"unknown filter {self.filter!r}.", hint=f"Choose {choices}.")
 
 
 def train_generator(

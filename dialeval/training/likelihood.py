@@ -1,7 +1,6 @@
 """Maximum-likelihood training of generators: say what the human said."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -17,12 +16,9 @@ from dialeval.dialogues import BadInput, Passage, Passages, iterate
 from dialeval.dialogues.storage import BATCH, batches, chunks
 from dialeval.models.batching import pad, token_batches, training_batches
 from dialeval.responders.generators import Generator
+from dialeval.settings.training import GeneratorConfig
 from dialeval.training.checkpoints import CheckpointManager
 from dialeval.training.schedule import (
-    OPTIMIZERS,
-    SCHEDULES,
-    TrainingConfig,
-    check_choices,
     finite_loss,
     learning_rate,
     optimizer_for,
@@ -31,41 +27,6 @@ from dialeval.training.weighting import TfIdfWeights
 
 _EVALUATION_TOKENS = 2_048
 IGNORED = -100
-
-
-@dataclass
-class GeneratorConfig(TrainingConfig):
-    """Settings of [`GeneratorTrainer`]."""
-
-    epochs: int = field(default=3, metadata={"help": "Times the passages are seen, at most."})
-    batch_size: int = field(default=64, metadata={"help": "Passages an update, in all processes."})
-    optimizer: str = field(default="adamw", metadata={"help": "adam, adamw or sgd."})
-    schedule: str = field(
-        default="cosine",
-        metadata={"help": "constant, linear, cosine, or halve (each epoch after halve_after)."},
-    )
-    weighting: str = field(
-        default="none",
-        metadata={"help": "none, or tf-idf: dull responses count less (Li et al., 2017)."},
-    )
-    weight_cap: float = field(default=3.0, metadata={"help": "L of the tf-idf weights."})
-    average_over: str = field(
-        default="tokens",
-        metadata={"help": "tokens, or responses (as in Li et al.'s code): what a loss is of."},
-    )
-    loss_on: str = field(
-        default="response",
-        metadata={"help": "response, or all: a causal model also learns to write the context."},
-    )
-
-    def __post_init__(self):
-        check_choices(
-            self, optimizer=OPTIMIZERS, schedule=SCHEDULES, weighting=("none", "tf-idf"),
-            average_over=("tokens", "responses"), loss_on=("response", "all"),
-        )  # fmt: skip
-        for name in ("epochs", "batch_size", "checkpoint_every", "weight_cap"):
-            if not getattr(self, name) >= 1:
-                raise BadInput(f"`{name}` is 1 or more, but got {getattr(self, name)}.")
 
 
 class GeneratorTrainer:
