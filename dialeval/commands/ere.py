@@ -30,8 +30,8 @@ def ere(
     scores: Annotated[
         Path | None,
         typer.Option(
-            help="Instead of all above, a table of your own scores (.jsonl, .csv, .parquet) with "
-            "the columns score, label and scenario, and if you like dialogue_id, evaluator, system."
+            help="Instead of the options above: a table of scores (.jsonl, .csv, .parquet) with "
+            "the columns score, label, scenario and optionally dialogue_id, evaluator, system."
         ),
     ] = None,
     threshold: Annotated[
@@ -61,9 +61,9 @@ def ere(
 ) -> None:
     """Test evaluators where the right answer is known: the evaluator reliability error (ERE).
 
-    In two scenarios both sides come from the same author, so AdverSuc should be .5; in two others
-    the human response is replaced by a random one or by the next turn, so it should be 0. ERE is
-    the mean deviation: 0 is a perfect evaluator, .25 a random guess.
+    In two scenarios both sides come from the same author, so AdverSuc (1 - accuracy) should be
+    .5. In two others human responses are compared with random ones or with the next turn, so it
+    should be 0. ERE is the mean deviation: 0 is a perfect evaluator, .25 a random guess.
 
     Without options, a parrot responds to 500 contexts of the embedded corpus.
     """

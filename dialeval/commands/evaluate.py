@@ -21,8 +21,8 @@ Formats = Annotated[str, typer.Option("--format", help=f"What to print: {', '.jo
 Evaluators = Annotated[
     list[str] | None,
     typer.Option(
-        help="Trained on these data: svm-unigram, embedding, hierarchical, minilm, ... or all. "
-        "Used as it is: the folder or Hub name of a saved one, NAME=FOLDER, "
+        help="Trained on your data: svm-unigram, embedding, hierarchical, minilm, ... or all. "
+        "Applied without training: the folder or Hub name of a saved one, NAME=FOLDER, "
         "zero-shot[:MEASURE[:MODEL]]. By default svm-unigram and embedding; see: dialeval list "
         "evaluators. Repeatable."
     ),
@@ -31,8 +31,8 @@ Systems = Annotated[
     list[str] | None,
     typer.Option(
         help="NAME=FILE with its responses, or a live system: parrot, constant, smollm2, a "
-        "generator's folder, a Hub name, model@http://host/v1; NAME=... names it. By default "
-        "parrot and constant; see: dialeval list responders. Repeatable."
+        "generator's folder, a Hub name, model@http://host/v1, each perhaps as NAME=... By "
+        "default parrot and constant; see: dialeval list responders. Repeatable."
     ),
 ]
 
@@ -45,7 +45,8 @@ def evaluate(
     limit: o.Limit = None,
     folds: o.Folds = 5,
     seeds: Annotated[
-        int, typer.Option(help="Number of seeds; the spread of AdverSuc over them is reported.")
+        int,
+        typer.Option(help="Number of seeds, to measure how AdverSuc (1 - accuracy) varies."),
     ] = 3,
     seed: o.Seed = 0,
     format: Formats = "table",
@@ -60,13 +61,15 @@ def evaluate(
     ] = True,
     overwrite: o.Overwrite = False,
 ) -> None:
-    """Can an evaluator distinguish the responses of dialogue systems from those of humans?
+    """Can the responses of dialogue systems be distinguished from those of humans?
 
-    Trains evaluators on your data and prints a verdict and a table; writes results.json,
-    scores.parquet and report.html to the output folder.
+    Trains evaluators (classifiers of human and machine responses) on your data, tests them on
+    held-out dialogues, and prints a verdict on each system and a table. Writes report.html,
+    results.json and scores.parquet to the output folder.
 
-    Without options, a parrot and a constant reply respond to 500 contexts of the embedded corpus.
-    Repeat a command and it finishes at once; add a system and only that one is computed.
+    Without options, two baselines (parrot repeats a turn, constant always says the same) respond
+    to 500 contexts of the embedded corpus. A finished command is not computed again, and a
+    stopped one resumes; if you add a system, only that one is computed.
 
     Example: dialeval evaluate --human human.jsonl --system my-bot=bot.jsonl -o runs/my-bot
     """

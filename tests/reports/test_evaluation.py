@@ -359,9 +359,12 @@ def test_a_name_cannot_reach_the_terminal_as_markup_or_control(evaluation):
 
 def test_a_verdict_line_says_by_which_evaluator(evaluation):
     line = verdict_lines(evaluation)[0].plain
-    assert line == (
-        "bot, evaluated by svm-unigram: distinguishable from human. svm-unigram detects bot."
+    accuracy = 100 * (1 - result_of(evaluation, "adversuc").value)
+    assert line.startswith(
+        "bot, evaluated by svm-unigram: distinguishable from human. "
+        f"Evaluator accuracy {accuracy:.0f} % (AdverSuc ≤ ."
     )
+    assert line.endswith(" svm-unigram detects bot.")
 
 
 def test_results_print_as_a_table_and_show_as_html_in_a_notebook(evaluation):

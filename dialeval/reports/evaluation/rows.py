@@ -34,14 +34,16 @@ VERDICT_PHRASES = {
     DISTINGUISHABLE: "distinguishable from human",
     INDISTINGUISHABLE: "not distinguishable from human",
     CONTEXT_INDEPENDENT: "context-independent: looks human but ignores the context",
-    TOO_WEAK: "evaluator too weak: inconclusive, the evaluator failed its control",
+    TOO_WEAK: "inconclusive: evaluator too weak",
     INCONCLUSIVE: "inconclusive",
 }
 """How a verdict is printed."""
+EVALUATOR_LABELS = {"coin": "random guess"}
+"""How an evaluator is printed, where it is not by its name."""
 READING = (
     "AdverSuc is 1 minus the evaluator's accuracy: 0 when every response is recognised, .5 for a "
     "random guess.",
-    "Context gain: machine-vs-random with the context minus from the response only.",
+    "Context gain: accuracy of machine-vs-random with the context minus without it.",
     "ERE: 0 for a perfect evaluator, .25 for a random guess. Intervals are conditional on the "
     "trained evaluators.",
 )
@@ -88,6 +90,11 @@ class Row:
     ere: Result | None = None
     length_matched: Result | None = None
     upper_bound: bool = False
+
+    @property
+    def label(self) -> str:
+        """Name of the evaluator as it is printed."""
+        return EVALUATOR_LABELS.get(self.evaluator, self.evaluator)
 
     @property
     def reference(self) -> bool:
@@ -271,10 +278,13 @@ def accuracy_phrase(row: Row) -> str:
     Example:
         >>> result = Result("adversuc", "bot", "svm", 0.229, 0.2, 0.3, 100, "")
         >>> accuracy_phrase(Row("bot", "svm", adversuc=result))
-        '77 % (AdverSuc .229)'
+        '77 % (AdverSuc .23)'
     """
     value = value_of(row.adversuc)
-    return NONE if value is None else f"{format_percent(1 - value)} (AdverSuc {_adversuc(row)})"
+    if value is None:
+        return NONE
+    bound = "≤ " if row.upper_bound else ""
+    return f"{format_percent(1 - value)} (AdverSuc {bound}{format_share(value, 2)})"
 
 
 def _adversuc(row: Row) -> str:

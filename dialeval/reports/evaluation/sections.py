@@ -177,7 +177,7 @@ def _table_row(row: Row, columns: Sequence[Column], top: float) -> View:
         text, bounds = column.cell(row), format_interval(*bounds_of(results.get(column.name)))
         cells.append((text, bounds if NONE not in (text, bounds) else ""))
     return {
-        "evaluator": row.evaluator,
+        "evaluator": row.label,
         "reference": row.reference,
         "bar": interval_bar(value_of(row.adversuc), *bounds_of(row.adversuc), top),
         "cells": cells,
@@ -226,8 +226,8 @@ def reliability_tables(rows: Sequence[Row]) -> list[View]:
     for by_transfer in (False, True):
         part = [row for row in unique.values() if row.by_transfer == by_transfer]
         groups = [
-            (name, [_reliability_row(row) for row in part if row.evaluator == name])
-            for name in dict.fromkeys(row.evaluator for row in part)
+            (label, [_reliability_row(row) for row in part if row.label == label])
+            for label in dict.fromkeys(row.label for row in part)
         ]
         if groups:
             tables.append({"transfer": by_transfer, "groups": groups})

@@ -12,6 +12,7 @@ from dialeval.metrics.results import RunResults
 from dialeval.reports.evaluation.rows import (
     Column,
     Row,
+    accuracy_phrase,
     as_evaluation,
     columns_of,
     headline_verdicts,
@@ -73,17 +74,21 @@ def _add_rows(table: Table, rows: Sequence[Row], columns: Sequence[Column]) -> N
         system = Text(one_line(row.system) if row.system != previous else "", style="bold")
         cells = [column.cell(row) for column in columns]
         style = "dim" if row.reference else ""
-        table.add_row(system, Text(one_line(row.evaluator)), *cells, style=style)
+        table.add_row(system, Text(one_line(row.label)), *cells, style=style)
         previous = row.system
 
 
 def verdict_lines(results: RunResults) -> list[Text]:
     """One line per system: its verdict, by which evaluator, and why."""
-    lines = []
-    for verdict in headline_verdicts(as_evaluation(results)).values():
+    results, lines = as_evaluation(results), []
+    index = {(row.system, row.evaluator): row for row in rows_of(results)}
+    for verdict in headline_verdicts(results).values():
         line = Text(one_line(verdict.system), style="bold")
         line.append(f", evaluated by {one_line(verdict.evaluator)}: ", style="not bold")
         line.append(f"{verdict_phrase(one_line(verdict.verdict))}. ", style="bold")
+        row = index.get((verdict.system, verdict.evaluator))
+        if row is not None and row.adversuc is not None:
+            line.append(f"Evaluator accuracy {accuracy_phrase(row)}. ", style="not bold")
         lines.append(line.append(one_line(verdict.text), style="not bold"))
     return lines
 

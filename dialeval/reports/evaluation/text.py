@@ -46,7 +46,7 @@ def to_markdown(results: RunResults) -> str:
 
 def _markdown_cells(row: Row, columns: list[Column]) -> list[str]:
     mark = "*" if row.reference else ""
-    names = (f"{mark}{_markdown(name)}{mark}" for name in (row.system, row.evaluator))
+    names = (f"{mark}{_markdown(name)}{mark}" for name in (row.system, row.label))
     return [*names, *(_markdown(column.cell(row)) for column in columns)]
 
 
@@ -85,7 +85,7 @@ def _latex_rows(rows: list[Row], columns: list[Column]) -> list[str]:
     for row in rows:
         if previous is not None and row.system != previous:
             lines.append(r"\addlinespace")
-        names = [row.system if row.system != previous else "", row.evaluator]
+        names = [row.system if row.system != previous else "", row.label]
         form = r"\textit{%s}" if row.reference else "%s"
         cells = [form % escape_latex(name) if name else "" for name in names]
         cells += [escape_latex(column.cell(row)) for column in columns]
