@@ -30,7 +30,7 @@ def run(*argv: str) -> str:
     app = typer.Typer()
 
     @app.command(context_settings=UNDERSCORES)
-    @with_settings(recipe="discriminator", data=Data, steps=Steps)
+    @with_settings(data=Data, steps=Steps)
     def command(data: Data, steps: Steps, config: str | None = None) -> None:
         print(data, steps)
 

@@ -29,6 +29,7 @@ from dialeval.commands import (
     train_generator,
     transfer,
 )
+from dialeval.commands.settings import UNDERSCORES
 
 app = typer.Typer(
     help="Can a dialogue system's replies be distinguished from a human's, and can that answer be "
@@ -39,9 +40,8 @@ app = typer.Typer(
 )
 app.add_typer(data.app, name="data")
 app.command("demo")(demo.demo)
-_PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
-app.command("train", context_settings=_PASSED_ON)(train.train)
-app.command("train-generator", context_settings=_PASSED_ON)(train_generator.train_generator)
+app.command("train", context_settings=UNDERSCORES)(train.train)
+app.command("train-generator", context_settings=UNDERSCORES)(train_generator.train_generator)
 app.command("score")(score.score)
 app.command("generate")(generate.generate)
 app.command("evaluate")(evaluate.evaluate)

@@ -45,14 +45,15 @@ def with_settings(
         >>> command(folds=3)
         3
     """
-    options = {name: _options(schema) for name, schema in schemas.items()}
+    shown = _from_file("default" if recipe else None, recipe, schemas)
+    options = {name: _options(schema, shown) for name, schema in schemas.items()}
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         own = inspect.signature(command, eval_str=True).parameters
         kept = [item for name, item in own.items() if name not in schemas]
         names = {item.name for item in kept}
         generated = [item for group in options.values() for item in group]
-        shown = [*kept, *(item for item in generated if item.name not in names)]
+        parameters = [*kept, *(item for item in generated if item.name not in names)]
 
         @wraps(command)
         def run(settings_context: typer.Context | None = None, **values: Any) -> Any:
@@ -63,7 +64,7 @@ def with_settings(
             }
             return command(**instances, **{name: values[name] for name in values if name in names})
 
-        _set_signature(run, shown)
+        _set_signature(run, parameters)
         return run
 
     return decorate
@@ -116,20 +117,26 @@ def _from_file(config: str | None, recipe: str, schemas: Mapping[str, type]) -> 
     return read_config(config, recipe, *schemas.values())
 
 
-def _options(schema: type) -> list[inspect.Parameter]:
+def _options(schema: type, shown: Mapping[str, Any]) -> list[inspect.Parameter]:
+    """Parameters for all fields; `shown` are defaults that `--help` prints in place of theirs."""
     hints = get_type_hints(schema)
+    panel = (schema.__doc__ or "Options").strip().partition("\n")[0].rstrip(".")
     return [
-        _option(item, hints[item.name])
+        _option(item, hints[item.name], panel, shown.get(item.name))
         for item in fields(schema)
         if item.init and not item.metadata.get("hidden")
     ]
 
 
-def _option(item: Field[Any], hint: Any) -> inspect.Parameter:
+def _option(item: Field[Any], hint: Any, panel: str, shown: Any) -> inspect.Parameter:
     """One keyword parameter as typer reads it."""
     metadata = item.metadata
     flags = metadata.get("flags", ())
-    extra = {"help": metadata.get("help", "")}
+    extra = {"help": metadata.get("help", ""), "rich_help_panel": panel}
+    if shown is not None:
+        extra["show_default"] = (
+            ", ".join(map(str, shown)) if isinstance(shown, list) else str(shown)
+        )
     if item.default is not MISSING:
         default = item.default
     elif item.default_factory is not MISSING:

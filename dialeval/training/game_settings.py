@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from dialeval.dialogues import BadInput
 from dialeval.responders.decoding import TemperatureMixture
-from dialeval.training.schedule import check_choices
+from dialeval.settings.training import check_choices
 
 
 @dataclass

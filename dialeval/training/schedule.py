@@ -1,46 +1,12 @@
 """Optimisers and step sizes by name, for every trainer."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from dialeval.dialogues import BadInput
-
-OPTIMIZERS = ("adam", "adamw", "sgd")
-SCHEDULES = ("constant", "linear", "cosine", "halve")
-
-
-@dataclass
-class TrainingConfig:
-    """Settings that every trainer has."""
-
-    max_steps: int = field(default=-1, metadata={"help": "Updates at most; -1 is no limit."})
-    learning_rate: float = field(default=1e-3, metadata={"help": "Step size at the start."})
-    weight_decay: float = field(default=0.0, metadata={"help": "Of adamw."})
-    warmup_steps: int = field(default=0, metadata={"help": "Updates of rising step size."})
-    halve_after: int = field(default=6, metadata={"help": "Epochs before `halve` begins."})
-    max_grad_norm: float = field(default=5.0, metadata={"help": "Norm that gradients may reach."})
-    patience: int = field(
-        default=2, metadata={"help": "Epochs without a better validation loss before stopping."}
-    )
-    checkpoint_every: int = field(default=500, metadata={"help": "Updates between checkpoints."})
-    seed: int = field(default=0, metadata={"help": "Seed of order, dropout and everything drawn."})
-    optimizer: str = field(default="adam", metadata={"help": "adam, adamw or sgd."})
-    schedule: str = field(
-        default="constant",
-        metadata={"help": "constant, linear, cosine, or halve (each epoch after halve_after)."},
-    )
-
-
-def check_choices(config: Any, **choices: Sequence[str]) -> None:
-    """Refuse a setting that is none of its choices."""
-    for name, known in choices.items():
-        if getattr(config, name) not in known:
-            raise BadInput(f"`{name}` is {', '.join(known)}, but got {getattr(config, name)!r}.")
+from dialeval.errors import BadInput
+from dialeval.settings.training import TrainingConfig
 
 
 def optimizer_for(parameters: list[Tensor], config: TrainingConfig) -> torch.optim.Optimizer:

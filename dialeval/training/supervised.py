@@ -1,7 +1,6 @@
 """Supervised training of discriminators: tell the human response from the other one."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,36 +17,13 @@ from dialeval.dialogues.storage import batches
 from dialeval.models import pairwise_loss
 from dialeval.models.batching import pad, training_batches
 from dialeval.scorers.neural import NeuralScorer
+from dialeval.settings.training import DiscriminatorConfig
 from dialeval.training.checkpoints import CheckpointManager
 from dialeval.training.schedule import (
-    OPTIMIZERS,
-    SCHEDULES,
-    TrainingConfig,
-    check_choices,
     finite_loss,
     learning_rate,
     optimizer_for,
 )
-
-
-@dataclass
-class DiscriminatorConfig(TrainingConfig):
-    """Settings of [`DiscriminatorTrainer`]."""
-
-    loss: str = field(
-        default="pointwise",
-        metadata={"help": "pointwise (cross entropy), or pairwise (Gao et al., 2021, eq. 1)."},
-    )
-    epochs: int = field(default=5, metadata={"help": "Times the training pairs are seen, at most."})
-    batch_size: int = field(default=32, metadata={"help": "Pairs an update, over all processes."})
-    prefixes: bool = field(
-        default=False,
-        metadata={"help": "Train on a random prefix of each response (Li et al., 2017, sec. 3.2)."},
-    )
-
-    def __post_init__(self):
-        losses = ("pointwise", "pairwise")
-        check_choices(self, loss=losses, optimizer=OPTIMIZERS, schedule=SCHEDULES)
 
 
 class DiscriminatorTrainer:
