@@ -1,4 +1,4 @@
-"""`dialeval panel`: do several evaluators, and perhaps an LLM, rank systems alike?"""
+"""`dialeval panel`: do several evaluators, and optionally an LLM judge, rank systems alike?"""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,12 +12,12 @@ from dialeval.commands.data import options as o
 def panel(
     run: Annotated[Path, typer.Argument(help="Output folder of `dialeval evaluate`.")],
     evaluator: Annotated[
-        list[str] | None, typer.Option(help="Who sits on it; all by default. Repeatable.")
+        list[str] | None, typer.Option(help="Evaluators of the panel; all by default. Repeatable.")
     ] = None,
     llm: Annotated[
         str | None,
         typer.Option(
-            help="Adds a chat model: smollm2, a folder, a .gguf, a Hub name, model@http://host/v1."
+            help="Add an LLM judge: smollm2, a folder, a .gguf, a Hub name, model@http://host/v1."
         ),
     ] = None,
     url: Annotated[
@@ -28,12 +28,13 @@ def panel(
         list[str] | None, typer.Option(help="The run's files of human passages, for an LLM.")
     ] = None,
     limit: Annotated[
-        int, typer.Option(min=1, help="Contexts that an LLM is asked about, both orders each.")
+        int, typer.Option(min=1, help="Contexts that an LLM judges, in both orders each.")
     ] = 200,
     samples: Annotated[
-        int, typer.Option("--samples", "-k", min=0, help="Answers to each question; 0: no draws.")
+        int,
+        typer.Option("--samples", "-k", min=0, help="Answers to each question; 0: probabilities."),
     ] = 0,
-    temperature: Annotated[float, typer.Option(help="Of sampled answers.")] = 1.0,
+    temperature: Annotated[float, typer.Option(help="Temperature of sampled answers.")] = 1.0,
     max_new_tokens: Annotated[int, typer.Option(help="Tokens of a written answer.")] = 32,
     chat_template: Annotated[str | None, typer.Option(help="auto, or a Jinja file.")] = None,
     concurrency: Annotated[int, typer.Option(help="Requests to the server at once.")] = 8,
@@ -41,10 +42,10 @@ def panel(
         str, typer.Option(help="Environment variable that holds the server's key.")
     ] = "OPENAI_API_KEY",
     resamples: Annotated[
-        int, typer.Option(min=1, help="Of the bootstrap over dialogues.")
+        int, typer.Option(min=1, help="Resamples of the bootstrap over dialogues.")
     ] = 10_000,
     seed: o.Seed = 0,
-    json: Annotated[bool, typer.Option("--json", help="For programs, unrounded.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON, unrounded.")] = False,
     input_format: Annotated[
         str | None, typer.Option(help="Format of the human files; guessed by default.")
     ] = None,
@@ -54,15 +55,13 @@ def panel(
 ) -> None:
     """Compare the rankings of a run's evaluators: Kendall's tau, and what all agree on.
 
-    An LLM is asked which of two replies a human wrote. Its answers are kept in the run's cache.
+    An LLM judges which of two replies a human wrote. Its answers are cached in the run folder.
     """
-    from json import dump, dumps
-
-    from dialeval.dialogues import atomic_write
     from dialeval.protocols.panel import panel as compare
-    from dialeval.reports.transfer import panel_tables
+    from dialeval.reports.panel import panel_tables
+    from dialeval.run_folder import RunFolder
 
-    judged = []
+    judgements = []
     if llm or url or model:
         sampling = {"samples": samples, "temperature": temperature, "seed": seed}
         server = {"url": url, "model": model, "concurrency": concurrency, "key": api_key_env}
@@ -70,17 +69,15 @@ def panel(
         options = o.read_options(
             input_format, skip_bad, context_turns=context_turns, filter=filter, allow_empty=True
         )
-        judged.append(_judged(asker, run, human, options, limit, seed))
-    found = compare(run, judged, evaluator or (), resamples=resamples, seed=seed)
-    told = found.to_dict()
-    with atomic_write(run / "panel.json") as file:
-        dump(told, file, ensure_ascii=False, indent=2, allow_nan=False)
+        judgements.append(_judge_run(asker, run, human, options, limit, seed))
+    result = compare(run, judgements, evaluator or (), resamples=resamples, seed=seed)
+    path = RunFolder(run).write_json("panel.json", result.to_dict())
     if json:
-        print(dumps(told, ensure_ascii=False, indent=2, allow_nan=False))
+        print(path.read_text("utf-8"), end="")
         return
-    for part in panel_tables(found):
+    for part in panel_tables(result):
         out.print(part)
-    say(f"Numbers: [bold]{run / 'panel.json'}[/]")
+    say(f"Numbers: [bold]{path}[/]")
 
 
 def _asker(
@@ -92,7 +89,7 @@ def _asker(
     temperature: float,
     seed: int,
 ) -> Any:
-    """Who is asked: a model here, or a server."""
+    """The model that answers: one in this process, or a server."""
     from dialeval.dialogues import BadInput
     from dialeval.protocols.llm_judge import EndpointAsker, GeneratorAsker
     from dialeval.responders import parse_spec
@@ -101,7 +98,7 @@ def _asker(
     url, model = server["url"], server["model"]
     is_server = not llm or parse_spec(llm).kind == "endpoint"
     if llm and (url or model):
-        raise BadInput("one LLM at a time.", hint="Give --llm, or --url and --model.")
+        raise BadInput("only one LLM can be given.", hint="Give --llm, or --url and --model.")
     if not llm and not (url and model):
         raise BadInput("a server needs an address and a model.", hint="Give --url and --model.")
     address = {} if llm else {"url": url, "model": model}
@@ -124,10 +121,10 @@ def _asker(
     return GeneratorAsker(responder.generator, samples, temperature, max_new_tokens, seed)
 
 
-def _judged(
+def _judge_run(
     asker: Any, run: Path, human: list[str] | None, options: Any, limit: int, seed: int
 ) -> Any:
-    """What the LLM says about the run's systems."""
+    """The LLM's verdicts on the run's systems."""
     from rich.markup import escape
 
     from dialeval.dialogues import BadInput, by_author
@@ -136,7 +133,7 @@ def _judged(
 
     if not human:
         raise BadInput(
-            "an LLM reads contexts, and a run does not keep them.",
+            "an LLM judge reads the contexts, which a run does not keep.",
             hint="Give the run's human passages: --human FILE (chitchat for the embedded ones).",
         )
     passages = by_author(o.read_files(human, options)[0], "human")

@@ -19,8 +19,8 @@ def transfer(
     evaluator: Annotated[
         list[str] | None,
         typer.Option(
-            help="svm-unigram (default), embedding, hierarchical, ...; not retrained: the folder of "
-            "a saved one, zero-shot. Repeatable."
+            help="svm-unigram (default), embedding, hierarchical, ...; not retrained: the folder "
+            "of a saved one, zero-shot. Repeatable."
         ),
     ] = None,
     output_dir: o.OutputDir = Path("runs/transfer"),

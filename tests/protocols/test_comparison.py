@@ -1,4 +1,4 @@
-"""Systems compared by context, against brute force, statsmodels and numbers worked out by hand."""
+"""Systems compared by context, against brute force, statsmodels and numbers computed by hand."""
 
 import json
 import logging
@@ -13,7 +13,8 @@ from statsmodels.stats.contingency_tables import mcnemar as reference_mcnemar
 from statsmodels.stats.multitest import multipletests
 
 from dialeval.dialogues import BadInput
-from dialeval.metrics.results import signature
+from dialeval.metrics.evaluation_results import EvaluationResults
+from dialeval.metrics.results import Result, signature
 from dialeval.protocols.comparison import (
     assert_metrics,
     check_run,
@@ -25,10 +26,10 @@ from dialeval.protocols.comparison import (
 from dialeval.reports.comparison import comparison_tables, groups_sentence
 
 
-def rows(system, human, machine, evaluator="svm", first=0, size=1, said="human"):
+def rows(system, human, machine, evaluator="svm", first=0, size=1, author="human"):
     """Rows of scores.parquet: for each context the decisions on both sides."""
     for number, both in enumerate(zip(human, machine, strict=True), first):
-        for label, taken in zip((1, 0), both, strict=True):
+        for label, predicted in zip((1, 0), both, strict=True):
             yield {
                 "system": system,
                 "evaluator": evaluator,
@@ -36,16 +37,16 @@ def rows(system, human, machine, evaluator="svm", first=0, size=1, said="human")
                 "id": f"c{number}",
                 "dialogue_id": f"d{number // size}",
                 "label": label,
-                "taken": bool(taken),
-                "response": f"{said} {number}" if label else f"{system} {number}",
+                "predicted_human": bool(predicted),
+                "response": f"{author} {number}" if label else f"{system} {number}",
             }
 
 
 def result(metric="adversuc", system="bot", evaluator="svm", value=0.3, **others):
     how = signature(metric=metric, evaluator=evaluator, system=system, folds=5, seed=0)
-    known = {"low": 0.2, "high": 0.4, "n": 80, "signature": how, "details": {}}
     names = {"metric": metric, "system": system, "evaluator": evaluator, "value": value}
-    return {**names, **known, **others}
+    numbers = {"low": 0.2, "high": 0.4, "n": 80, "signature": how, "details": {}}
+    return Result.from_dict({**names, **numbers, **others})
 
 
 @pytest.fixture
@@ -53,11 +54,10 @@ def write_run(tmp_path):
     """Write a run folder of invented decisions and give its path."""
 
     def write(name, *systems, results=()):
-        folder, table = tmp_path / name, [row for each in systems for row in each]
-        folder.mkdir(parents=True)
-        judged = dict.fromkeys((row["system"], row["evaluator"]) for row in table)
-        found = list(results) or [result(system=one, evaluator=two) for one, two in judged]
-        (folder / "results.json").write_text(json.dumps({"results": found}))
+        folder, table = tmp_path / name, [row for system in systems for row in system]
+        evaluated = dict.fromkeys((row["system"], row["evaluator"]) for row in table)
+        numbers = list(results) or [result(system=one, evaluator=two) for one, two in evaluated]
+        EvaluationResults(results=tuple(numbers)).save(folder)
         if table:
             parquet.write_table(pa.Table.from_pylist(table), folder / "scores.parquet")
         return folder
@@ -81,7 +81,7 @@ def test_the_difference_of_four_contexts_by_hand(write_run):
     # every one of the 16 ways to swap the systems, and how often the sum is as far from 0
     gaps = [0.5, 0.5, -0.5, 1.0]
     sums = [abs(np.dot(signs, gaps)) for signs in product((1, -1), repeat=4)]
-    assert pair.p == np.mean([each >= 1.5 for each in sums]) == 0.5
+    assert pair.p == np.mean([total >= 1.5 for total in sums]) == 0.5
     assert pair.mcnemar == {"p": 0.25, "only_first": 3, "only_second": 0}
     assert (pair.n, pair.dialogues, pair.first_left_out, pair.second_left_out) == (4, 4, 0, 0)
 
@@ -128,46 +128,46 @@ def four_systems(evaluator="svm"):
 
 def test_holm_goes_over_the_pairs_of_one_evaluator(write_run):
     both = [*four_systems(), *four_systems("rnn")]
-    found = compare_runs([write_run("x", *both)])
-    assert len(found.pairs) == 12
+    comparison = compare_runs([write_run("x", *both)])
+    assert len(comparison.pairs) == 12
     for evaluator in ("svm", "rnn"):
-        mine = [pair for pair in found.pairs if pair.evaluator == evaluator]
-        expected = multipletests([pair.p for pair in mine], method="holm")
-        np.testing.assert_allclose([pair.p_holm for pair in mine], expected[1])
-        assert [pair.told_apart for pair in mine] == expected[0].tolist()
-        sizes = [pair.difference for pair in mine]
+        pairs = [pair for pair in comparison.pairs if pair.evaluator == evaluator]
+        expected = multipletests([pair.p for pair in pairs], method="holm")
+        np.testing.assert_allclose([pair.p_holm for pair in pairs], expected[1])
+        assert [pair.significant for pair in pairs] == expected[0].tolist()
+        sizes = [pair.difference for pair in pairs]
         assert sizes == sorted(sizes, reverse=True) and min(sizes) >= 0
         assert 0 < sum(expected[0]) < 6  # some of both kinds, or the test says little
 
 
-def test_groups_are_the_largest_sets_of_which_no_two_are_told_apart(write_run):
-    found = compare_runs([write_run("x", *four_systems())])
-    apart = {frozenset((p.first, p.second)) for p in found.pairs if p.told_apart}
+def test_groups_are_the_largest_sets_without_a_significant_difference(write_run):
+    comparison = compare_runs([write_run("x", *four_systems())])
+    apart = {frozenset((p.first, p.second)) for p in comparison.pairs if p.significant}
 
     def alike(names):
         return not any(frozenset(two) in apart for two in combinations(names, 2))
 
     sets = [set(s) for k in range(1, 5) for s in combinations("abcd", k) if alike(s)]
-    largest = [each for each in sets if not any(each < other for other in sets)]
-    assert sorted(map(sorted, found.groups["svm"])) == sorted(map(sorted, largest))
-    assert found.groups["svm"][0][0] == max(found.systems, key=lambda s: s["adversuc"])["label"]
+    largest = [group for group in sets if not any(group < other for other in sets)]
+    assert sorted(map(sorted, comparison.groups["svm"])) == sorted(map(sorted, largest))
+    assert comparison.groups["svm"][0][0] == max(comparison.systems, key=lambda s: s.adversuc).label
 
 
-def test_a_system_may_stand_in_two_groups():
+def test_a_system_may_be_in_two_groups():
     from types import SimpleNamespace as Some
 
-    from dialeval.protocols.comparison import _groups
+    from dialeval.protocols.comparison.compare import indistinct_groups
 
     entries = [Some(label=s, ids=[0], successes=np.array([v])) for s, v in zip("abc", (3, 2, 1))]  # noqa: B905
-    pairs = [Some(first="a", second="c", told_apart=True)]
-    assert _groups(entries, pairs) == [["a", "b"], ["b", "c"]]
-    assert groups_sentence(_groups(entries, pairs)).endswith("apart in AdverSuc: a, b | b, c")
-    assert groups_sentence(_groups(entries, [])).startswith("None can be told")
+    pairs = [Some(first="a", second="c", significant=True)]
+    assert indistinct_groups(entries, pairs) == [["a", "b"], ["b", "c"]]
+    assert groups_sentence(indistinct_groups(entries, pairs)).endswith("within: a, b | b, c")
+    assert groups_sentence(indistinct_groups(entries, [])).startswith("No difference")
 
 
-def test_the_order_of_rows_systems_and_folders_moves_nothing(write_run):
-    one, two, three, _ = (list(each) for each in four_systems())
-    shuffled = [two[at] for at in np.random.default_rng(0).permutation(len(two))]
+def test_the_order_of_rows_systems_and_folders_does_not_matter(write_run):
+    one, two, three, _ = (list(system) for system in four_systems())
+    shuffled = [two[row] for row in np.random.default_rng(0).permutation(len(two))]
     first = compare_runs([write_run("1/x", one, two), write_run("1/y", three)])
     again = compare_runs([write_run("2/y", three), write_run("2/x", shuffled, one)])
     assert first.to_dict() == again.to_dict()
@@ -176,24 +176,24 @@ def test_the_order_of_rows_systems_and_folders_moves_nothing(write_run):
 def test_only_contexts_that_both_answered_count(write_run):
     a = rows("a", [1] * 30, [1] * 30)
     b = rows("b", [1] * 30, [0] * 10 + [1] * 20, first=20)
-    found = compare_runs([write_run("x", a), write_run("y", b)])
-    (pair,) = found.pairs
+    comparison = compare_runs([write_run("x", a), write_run("y", b)])
+    (pair,) = comparison.pairs
     assert (pair.n, pair.first_left_out, pair.second_left_out) == (10, 20, 20)
-    assert pair.difference == 0.5  # all ten were taken of a, none of b
-    assert "10 contexts in common, 20 and 20 left out" in " ".join(found.notes)
+    assert pair.difference == 0.5  # all ten of a were predicted human, none of b
+    assert "10 contexts in common, 20 and 20 left out" in " ".join(comparison.notes)
 
 
 def test_an_id_with_another_human_response_is_another_context(write_run):
-    ours = write_run("x", rows("a", [1] * 20, [1] * 20))
-    mixed = [*rows("b", [1] * 8, [0] * 8), *rows("b", [1] * 12, [0] * 12, first=8, said="woman")]
-    found = compare_runs([ours, write_run("y", mixed)])
-    assert found.pairs[0].n == 8
-    assert "12 ids stand for another human response" in found.notes[0]
+    first = write_run("x", rows("a", [1] * 20, [1] * 20))
+    mixed = [*rows("b", [1] * 8, [0] * 8), *rows("b", [1] * 12, [0] * 12, first=8, author="woman")]
+    comparison = compare_runs([first, write_run("y", mixed)])
+    assert comparison.pairs[0].n == 8
+    assert "12 ids have another human response" in comparison.notes[0]
     with pytest.raises(BadInput, match="no common contexts.*same --human file"):
-        compare_runs([ours, write_run("z", rows("b", [1] * 9, [0] * 9, said="woman"))])
+        compare_runs([first, write_run("z", rows("b", [1] * 9, [0] * 9, author="woman"))])
 
 
-def test_same_names_of_two_runs_are_told_apart(write_run):
+def test_same_names_of_two_runs_get_different_labels(write_run):
     runs = [write_run(n, rows("bot", [1] * 20, [b] * 20)) for n, b in (("a", 0), ("b", 1))]
     (pair,) = compare_runs(runs).pairs
     assert (pair.first, pair.second) == ("b/bot", "a/bot")
@@ -202,27 +202,29 @@ def test_same_names_of_two_runs_are_told_apart(write_run):
         compare_runs([runs[0], runs[0]])
 
 
-def test_judges_that_differ_are_named_in_a_warning(write_run, caplog):
+def test_evaluators_with_other_settings_give_a_warning(write_run, caplog):
     a = write_run("a", rows("bot", [1] * 20, [0] * 20))
     how = signature(metric="adversuc", evaluator="svm", system="new", folds=2, seed=0, note="x|y")
     b = write_run(
         "b", rows("new", [1] * 20, [1] * 20), results=[result(system="new", signature=how)]
     )
     with caplog.at_level(logging.WARNING):
-        found = compare_runs([a, b])
-    assert found.warnings == [
-        "svm is not the same judge everywhere: folds is 5 for bot; 2 for new.",
-        "svm is not the same judge everywhere: note is unknown for bot; x|y for new.",
+        comparison = compare_runs([a, b])
+    assert comparison.warnings == [
+        "svm was not set up the same way everywhere: folds is 5 for bot; 2 for new.",
+        "svm was not set up the same way everywhere: note is unknown for bot; x|y for new.",
     ]
-    assert caplog.messages == found.warnings
-    assert found.pairs[0].judges_differ == ("folds", "note")
+    assert caplog.messages == comparison.warnings
+    assert comparison.pairs[0].evaluators_differ == ("folds", "note")
     assert signature_parts(how)["note"] == "x|y"
 
 
-def test_judges_alike_give_no_warning(write_run):
-    found = compare_runs([write_run("x", *four_systems())])
-    assert not found.warnings and not found.notes
-    assert all(pair.judges_differ == () and pair.human_changed == 0 for pair in found.pairs)
+def test_equal_evaluators_give_no_warning(write_run):
+    comparison = compare_runs([write_run("x", *four_systems())])
+    assert not comparison.warnings and not comparison.notes
+    assert all(
+        pair.evaluators_differ == () and pair.human_changed == 0 for pair in comparison.pairs
+    )
 
 
 def test_several_responses_to_a_context_are_averaged(write_run):
@@ -243,11 +245,11 @@ def test_other_scenarios_and_references_are_left_alone(write_run):
 
 def test_contexts_with_one_side_are_counted(write_run):
     alone = [row for row in rows("a", [1] * 3, [1] * 3, first=9) if row["label"]]
-    found = compare_runs(
+    comparison = compare_runs(
         [write_run("x", rows("a", [1] * 9, [1] * 9), alone, rows("b", [1] * 9, [0] * 9))]
     )
-    assert found.pairs[0].n == 9
-    assert "a before svm: 3 contexts without" in found.notes[0]
+    assert comparison.pairs[0].n == 9
+    assert "a, evaluated by svm: 3 contexts without" in comparison.notes[0]
 
 
 def test_the_detectable_difference_is_found_four_times_in_five():
@@ -259,11 +261,11 @@ def test_the_detectable_difference_is_found_four_times_in_five():
     )
     chances = [1 / 3 - least, 1 / 3, 1 / 3 + least]  # differ by `least` in the mean
     drawn = rng.choice([-0.5, 0, 0.5], (4_000, n), p=chances)
-    found = np.abs(drawn.mean(1)) / (drawn.std(1, ddof=1) / n**0.5) > norm.ppf(0.975)
-    assert found.mean() == pytest.approx(0.8, abs=0.03)
+    significant = np.abs(drawn.mean(1)) / (drawn.std(1, ddof=1) / n**0.5) > norm.ppf(0.975)
+    assert significant.mean() == pytest.approx(0.8, abs=0.03)
 
 
-def test_dialogues_that_hang_together_detect_less():
+def test_dialogues_that_are_correlated_detect_less():
     differences = np.repeat(np.random.default_rng(1).choice([-0.5, 0.5], 50), 4)
     alone = detectable_difference(differences, np.arange(200))
     assert detectable_difference(differences, np.arange(200) // 4) == pytest.approx(
@@ -273,7 +275,10 @@ def test_dialogues_that_hang_together_detect_less():
 
 @pytest.mark.parametrize(
     ("file", "message"),
-    [("results.json", "no results.json here.*output-dir"), ("scores.parquet", "no scores.parquet")],
+    [
+        ("results.json", "results.json: no such file.*output-dir"),
+        ("scores.parquet", "no scores.parquet"),
+    ],
 )
 def test_a_folder_that_is_no_run_is_named(write_run, file, message):
     folder = write_run("x", *four_systems())
@@ -287,37 +292,40 @@ def test_a_folder_that_is_no_run_is_named(write_run, file, message):
 
 def test_missing_columns_and_rows_without_a_metric_are_named(write_run):
     folder = write_run("x", *four_systems())
-    table = parquet.read_table(folder / "scores.parquet").drop_columns(["taken", "id"])
+    table = parquet.read_table(folder / "scores.parquet").drop_columns(["predicted_human", "id"])
     parquet.write_table(table, folder / "scores.parquet")
-    with pytest.raises(BadInput, match="the columns id, taken are missing"):
+    with pytest.raises(BadInput, match="the columns id, predicted_human are missing"):
         compare_runs([folder])
-    (folder / "results.json").write_text('{"results": [{"value": 1}]}')
-    with pytest.raises(BadInput, match="objects with metric, system"):
+    (folder / "results.json").write_text(
+        '{"schema_version": 2, "protocol": "evaluation", "results": [{"value": 1}]}'
+    )
+    with pytest.raises(BadInput, match="A result needs metric, system"):
         compare_runs([folder])
 
 
-def test_what_cannot_be_compared_is_said(write_run):
+def test_what_cannot_be_compared_is_refused(write_run):
     one = write_run("x", rows("a", [1] * 9, [1] * 9), rows("a", [1] * 9, [1] * 9, "coin"))
     with pytest.raises(BadInput, match="Unknown evaluator 'gpt'. Choose one of coin, svm"):
         compare_runs([one], ["gpt"])
-    with pytest.raises(BadInput, match="only one system a judge: a"):
+    with pytest.raises(BadInput, match="only one system per evaluator: a"):
         compare_runs([one])
-    with pytest.raises(BadInput, match="no judge but coin or length"):
+    with pytest.raises(BadInput, match="no evaluator but coin or length"):
         compare_runs([write_run("y", rows("a", [1] * 9, [1] * 9, "coin"))])
 
 
-def test_few_resamples_are_remarked_and_one_dialogue_has_no_interval(write_run):
+def test_few_resamples_give_a_note_and_one_dialogue_has_no_interval(write_run):
     systems = [rows(s, [1] * 9, [t] * 9, size=9) for s, t in (("a", 1), ("b", 0))]
-    found = compare_runs([write_run("x", *systems)], resamples=9)
-    assert "9 resamples cannot show a p-value of 0.05" in found.notes[0]
-    assert not found.pairs[0].told_apart and found.pairs[0].detectable is None
-    told = found.to_dict()
-    assert told["pairs"][0]["low"] is None and json.dumps(told, allow_nan=False)
-    assert comparison_tables(found)
+    comparison = compare_runs([write_run("x", *systems)], resamples=9)
+    assert "9 resamples cannot show a p-value of 0.05" in comparison.notes[0]
+    assert not comparison.pairs[0].significant and comparison.pairs[0].detectable is None
+    content = comparison.to_dict()
+    assert content["pairs"][0]["low"] is None and json.dumps(content, allow_nan=False)
+    assert comparison_tables(comparison)
 
 
+DETAILS = {"auroc": 0.9, "balanced": True, "parts": {"x": {"adversuc": 0.4, "n": 7}}}
 RESULTS = [
-    result(system="bot", value=0.3),
+    result(system="bot", value=0.3, details=DETAILS),
     result(system="bad", value=0.1, low=0.05, high=0.25),
     result(system="bot", evaluator="coin", value=0.5),
     result("ere", "bot", value=0.1, low=0.05, high=0.21),
@@ -327,7 +335,6 @@ RESULTS = [
     result("distinct_1", "human", "", 0.6, low=None, high=None),
     result("distinct_1", "bad", "", 0.2, low=None, high=None),
 ]
-RESULTS[0]["details"] = {"auroc": 0.9, "balanced": True, "parts": {"x": {"adversuc": 0.4, "n": 7}}}
 
 
 def outcomes(folder, *limits, **options):
@@ -337,7 +344,7 @@ def outcomes(folder, *limits, **options):
     }
 
 
-def test_conditions_hold_for_every_judged_system_before_real_evaluators(write_run):
+def test_conditions_hold_for_every_system_and_real_evaluator(write_run):
     folder = write_run("x", results=RESULTS)
     assert outcomes(folder, {"adversuc": 0.2}) == {("bot", "svm"): True, ("bad", "svm"): False}
     assert outcomes(folder, {"adversuc": 0.1}) == {("bot", "svm"): True, ("bad", "svm"): True}
@@ -349,7 +356,7 @@ def test_conditions_hold_for_every_judged_system_before_real_evaluators(write_ru
     assert coin == {("bot", "coin"): True}
 
 
-def test_ends_of_the_interval_can_be_tested(write_run):
+def test_bounds_of_the_interval_can_be_tested(write_run):
     folder, bot = write_run("x", results=RESULTS), {"systems": ["bot"]}
     for bound, least, most in (("value", 0.3, 0.3), ("low", 0.2, 0.2), ("high", 0.4, 0.4)):
         assert outcomes(folder, {"adversuc": least}, bound=bound, **bot)["bot", "svm"]
@@ -364,21 +371,21 @@ def test_ends_of_the_interval_can_be_tested(write_run):
 @pytest.mark.parametrize(
     ("name", "options", "line"),
     [
-        ("adversuc", {}, "pass: adversuc >= 0.2, bot before svm: 0.300 (95 %: 0.200 to "
+        ("adversuc", {}, "pass: adversuc >= 0.2, bot, evaluated by svm: 0.300 (95 %: 0.200 to "
          "0.400), n = 80"),
-        ("adversuc.auroc", {}, "pass: adversuc.auroc >= 0.2, bot before svm: 0.900 (95 %: "
+        ("adversuc.auroc", {}, "pass: adversuc.auroc >= 0.2, bot, evaluated by svm: 0.900 (95 %: "
          "- to -), n = 80"),
         ("adversuc.parts.x.adversuc", {}, "0.400 (95 %: - to -), n = 7"),
-        ("adversuc.auroc", {"bound": "low"}, "0.9 without an interval, so its low end is unknown."),
+        ("adversuc.auroc", {"bound": "low"}, "without an interval, so its low bound is unknown."),
         ("adversuc.balanced", {}, "it is true, not a number."),
         ("adversuc.f1", {}, "no 'f1' in the details. There are auroc, balanced, parts."),
         ("adversuc.auroc.x", {}, "no 'auroc.x' in the details."),
         ("advers", {}, "FAIL: advers >= 0.2: the run has no metric 'advers'. It has adversuc,"),
-        ("ere", {"systems": ["bad"]}, "FAIL: ere >= 0.2, bad before svm: it is null"),
-        ("ere", {"evaluators": ["coin"]}, "FAIL: ere >= 0.2, bot before coin: was not measured."),
+        ("ere", {"systems": ["bad"]}, "FAIL: ere >= 0.2, bad, evaluated by svm: it is null"),
+        ("ere", {"evaluators": ["coin"]}, "bot, evaluated by coin: was not measured."),
     ],
 )  # fmt: skip
-def test_each_condition_is_told_in_a_line(write_run, name, options, line):
+def test_the_text_of_a_condition(write_run, name, options, line):
     options = {"systems": ["bot"], **options}
     (check,) = check_run(write_run("x", results=RESULTS), {name: 0.2}, **options)
     assert line in str(check)

@@ -16,9 +16,10 @@ from dialeval.metrics.evaluation_results import EvaluationResults
 from dialeval.metrics.results import Result
 from dialeval.protocols.evaluation import EvaluationRun, align, evaluate
 from dialeval.protocols.evaluation.crossfit import crossfit, fold_numbers, scenario_folds
-from dialeval.protocols.evaluation.evaluators import EVALUATORS, FitContext
+from dialeval.protocols.evaluation.evaluators import EVALUATORS, FitContext, fit_function
 from dialeval.protocols.evaluation.measures import accuracy_interval, below_control
 from dialeval.protocols.evaluation.study import Study
+from dialeval.registry import Entry
 from dialeval.scorers import Decision
 from dialeval.scorers.linear import SvmScorer
 
@@ -87,7 +88,7 @@ def register_spy(patch, name: str = "spy", kind: type = Spy) -> list[Spy]:
         scorers.append(kind(list(iterate(pairs)), pairs["label"][:], name=name))
         return scorers[-1]
 
-    patch.setitem(EVALUATORS, name, fit)
+    patch.setitem(EVALUATORS._entries, name, Entry(name, fit))
     return scorers
 
 
@@ -221,7 +222,8 @@ def test_without_the_context_machine_vs_random_is_one_minus_adversuc(whole, monk
     def without_context(pairs, seed, fit_context):
         return SvmScorer.fit(pairs, seed=seed, use_context=False, folds=3, words=fit_context.words)
 
-    monkeypatch.setitem(EVALUATORS, "without-context", without_context)
+    entry = Entry("without-context", without_context)
+    monkeypatch.setitem(EVALUATORS._entries, entry.name, entry)
     half = answers(people(), lambda passage: passage.response + " beep" * (int(passage.id[-1]) < 3))
     data = align(to_passages(people()), {"half": half})
     results = evaluate(data, quick(tmp_path / "x", evaluators=["without-context"], folds=3))
@@ -333,7 +335,7 @@ def test_a_part_of_the_pairs_lies_in_the_larger_part():
     for share in (0.25, 0.5, 1.0):
         with pytest.MonkeyPatch.context() as patch:
             spies = register_spy(patch)
-            crossfit(EVALUATORS["spy"], folds, 0, FitContext(), share, context_ablation=False)
+            crossfit(fit_function("spy"), folds, 0, FitContext(), share, context_ablation=False)
         learnt[share] = [{(passage.id, passage.author) for passage in spy.pairs} for spy in spies]
     for quarter, half, full in zip(*learnt.values(), strict=True):
         assert quarter < half < full
@@ -369,7 +371,7 @@ def test_length_matched_classes_have_one_histogram_in_training_and_test(whole, m
     pairs = {}
     for width in (None, 5):
         folds = scenario_folds(*sides, match_length=width)
-        table = crossfit(EVALUATORS["spy"], folds, 0, FitContext(), context_ablation=False)
+        table = crossfit(fit_function("spy"), folds, 0, FitContext(), context_ablation=False)
         pairs[width] = len(table) // 2
         learnt = [(spy.pairs, spy.labels) for spy in spies]
         tested = [(list(iterate(fold)), fold["label"][:]) for fold in folds]

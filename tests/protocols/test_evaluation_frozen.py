@@ -1,4 +1,4 @@
-"""Judges that are not retrained, the systems that learnt from them, and a second human."""
+"""Evaluators that are not retrained, systems trained against them, and a second human."""
 
 import json
 import logging
@@ -13,7 +13,7 @@ from dialeval.dialogues import BadInput, Pairing, iterate, to_passages
 from dialeval.metrics.results import SECOND_HUMAN
 from dialeval.protocols.comparison import signature_parts
 from dialeval.protocols.evaluation import EvaluationRun, align, evaluate, second_humans
-from dialeval.protocols.evaluation.evaluators import EVALUATORS, resolve_evaluators
+from dialeval.protocols.evaluation.evaluators import fitted_names, resolve_evaluators
 from dialeval.protocols.evaluation.frozen import FrozenScorer, evaluator_name, frozen_names
 from dialeval.protocols.transfer import OTHERS, transfer
 from dialeval.scorers import Decision, save_scorer
@@ -25,18 +25,18 @@ GOLD = {"human_human": 0.5, "machine_machine": 0.5, "human_random": 0.0, "human_
 
 
 class Counting:
-    """Low for humans: the number of words, and how often each passage was asked for."""
+    """Low for humans: the number of words, and how often each passage was scored."""
 
     name, higher_is_human, signature = "words", False, "words"
     fingerprint = "abc"
 
     def __init__(self, decision=Decision(7.0)):  # noqa: B008
-        self.decision, self.asked = decision, Counter()
+        self.decision, self.calls = decision, Counter()
 
     def __call__(self, passages):
         rows = list(iterate(passages))
         keys = ((row.id, row.author, row.response, row.context) for row in rows)
-        self.asked.update(keys)
+        self.calls.update(keys)
         return np.array([len(row.response.split()) for row in rows], dtype=float)
 
 
@@ -50,16 +50,16 @@ def scored(folder, evaluator: str, **wanted) -> list[dict]:
     return [row for row in rows if {"evaluator": evaluator, **wanted}.items() <= row.items()]
 
 
-def metrics(told, evaluator: str) -> set[str]:
-    return {row["metric"] for row in told["results"] if row["evaluator"] == evaluator}
+def metrics(results, evaluator: str) -> set[str]:
+    return {row.metric for row in results.select(evaluator=evaluator)}
 
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
-    """A bag of words that learnt other dialogues, against a system that says `beep`."""
+    """A bag of words, trained on other dialogues and a system that says `beep`."""
     folder = tmp_path_factory.mktemp("saved") / "judge"
-    others = [replace(each, id=f"o{each.id}", dialogue_id=f"o{each.dialogue_id}")
-              for each in people(30)]  # fmt: skip
+    others = [replace(passage, id=f"o{passage.id}", dialogue_id=f"o{passage.dialogue_id}")
+              for passage in people(30)]  # fmt: skip
     pairs = Pairing("human_machine")(to_passages(others), marked(others))
     scorer = SvmScorer.fit(pairs, folds=3)
     save_scorer(scorer, folder)
@@ -72,13 +72,13 @@ def data():
 
 
 @pytest.fixture(scope="module")
-def told(saved, data, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("told")
+def frozen_run(saved, data, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("frozen")
     return folder, evaluate(data, quick(folder, evaluators=[str(saved[0])], seeds=1))
 
 
-def test_a_saved_judge_says_what_it_says_without_any_training(saved, told, data):
-    folder, found = told
+def test_a_saved_evaluator_is_not_trained_again(saved, frozen_run, data):
+    folder, results = frozen_run
     for system in ("marked", "twin"):
         for side, passages in ((1, data.human), (0, data.systems[system])):
             rows = scored(folder, "judge", system=system, scenario="human_machine", label=side)
@@ -86,149 +86,151 @@ def test_a_saved_judge_says_what_it_says_without_any_training(saved, told, data)
             assert {row["id"]: row["score"] for row in rows} == pytest.approx(expected)
         rows = scored(folder, "judge", system=system, scenario="human_machine")
         wrong = np.mean([(row["score"] >= 0.5) != (row["label"] == 1) for row in rows])
-        assert one(found, "adversuc", system, "judge")["value"] == pytest.approx(wrong)
-    assert one(found, "adversuc", "marked", "judge")["value"] < 0.05
+        assert one(results, "adversuc", system, "judge").value == pytest.approx(wrong)
+    assert one(results, "adversuc", "marked", "judge").value < 0.05
 
 
-def test_its_error_is_another_quantity_with_a_name_of_its_own(told):
-    folder, found = told
-    assert metrics(found, "judge") == {"adversuc", "human_vs_random", "ere_transfer"}
+def test_its_reliability_error_has_another_name(frozen_run):
+    folder, results = frozen_run
+    assert metrics(results, "judge") == {"adversuc", "human_vs_random", "ere_transfer"}
     for system in ("marked", "twin"):
-        row = one(found, "ere_transfer", system, "judge")
+        result = one(results, "ere_transfer", system, "judge")
         off = []
         for name, gold in GOLD.items():
-            whose = system if name == "machine_machine" else ""
+            answers_of = system if name == "machine_machine" else ""
             wrong = {0: [], 1: []}
-            for each in scored(folder, "judge", scenario=name, system=whose):
-                wrong[each["label"]].append((each["score"] >= 0.5) != (each["label"] == 1))
+            for row in scored(folder, "judge", scenario=name, system=answers_of):
+                wrong[row["label"]].append((row["score"] >= 0.5) != (row["label"] == 1))
             off.append(abs((np.mean(wrong[0]) + np.mean(wrong[1])) / 2 - gold))
-        assert row["value"] == pytest.approx(np.mean(off))
-        assert row["details"]["ere_mode"] == "transfer"
+        assert result.value == pytest.approx(np.mean(off))
+        assert result.details["ere_mode"] == "transfer"
 
 
-def test_signatures_say_who_learnt_what(told, saved, data, tmp_path):
-    parts = signature_parts(one(told[1], "adversuc", "twin", "judge")["signature"])
-    known = {"evaluator": "judge", "trained_on": "others", "folds": "none", "ctx": "1",
+def test_signatures_name_the_training_data(frozen_run, saved, data, tmp_path):
+    parts = signature_parts(one(frozen_run[1], "adversuc", "twin", "judge").signature)
+    expected = {"evaluator": "judge", "trained_on": "others", "folds": "none", "ctx": "1",
              "thr": "0.5", "seed": "0", "n_train": str(saved[1].n // 2), "n": "240"}  # fmt: skip
-    assert known.items() <= parts.items() and {"v", "scikit-learn", "numpy"} <= parts.keys()
-    ours = evaluate(data, quick(tmp_path, folds=3, curve=()))
-    for row in ours["results"]:
-        if row["evaluator"]:
+    assert expected.items() <= parts.items() and {"v", "scikit-learn", "numpy"} <= parts.keys()
+    retrained = evaluate(data, quick(tmp_path, folds=3, curve=()))
+    for row in retrained.results:
+        if row.evaluator:
             names = {"evaluator", "trained_on", "folds", "ctx", "thr", "n_train", "seed", "v"}
-            assert names <= signature_parts(row["signature"]).keys()
-    parts = signature_parts(one(ours, "adversuc", "twin", "length")["signature"])
+            assert names <= signature_parts(row.signature).keys()
+    parts = signature_parts(one(retrained, "adversuc", "twin", "length").signature)
     assert (parts["trained_on"], parts["n_train"], parts["folds"]) == ("this system", "80", "3")
 
 
-def test_contexts_of_several_lengths_are_told_in_the_signature(tmp_path):
-    rows = [replace(each, context=each.context * (1 + (number % 2)))
-            for number, each in enumerate(people(following=False))]  # fmt: skip
-    told = evaluate(align(to_passages(rows), {"bot": marked(rows)}), quick(tmp_path, curve=()))
-    assert "|ctx:1-2|" in one(told, "adversuc", "bot", "length")["signature"]
+def test_contexts_of_several_lengths_are_in_the_signature(tmp_path):
+    rows = [replace(passage, context=passage.context * (1 + (number % 2)))
+            for number, passage in enumerate(people(following=False))]  # fmt: skip
+    results = evaluate(align(to_passages(rows), {"bot": marked(rows)}), quick(tmp_path, curve=()))
+    assert "|ctx:1-2|" in one(results, "adversuc", "bot", "length").signature
 
 
-def test_verdicts_of_retrained_judges_come_first_and_others_say_what_they_are(
-    saved, data, tmp_path
-):
+def test_verdicts_of_retrained_evaluators_come_first(saved, data, tmp_path):
     run = quick(tmp_path, evaluators=[str(saved[0]), "svm-unigram"], seeds=1, curve=())
-    told = evaluate(data, run)
-    assert [row["evaluator"] for row in told["verdicts"]] == ["svm-unigram"] * 2 + ["judge"] * 2
-    [text] = [row["text"] for row in told["verdicts"]
-              if (row["evaluator"], row["system"]) == ("judge", "twin")]  # fmt: skip
-    assert text.endswith("It was not trained on twin: a judge that is may tell more.")
-    assert not [row for row in told["curves"] if row["evaluator"] == "judge"]
+    results = evaluate(data, run)
+    assert [row.evaluator for row in results.verdicts] == ["svm-unigram"] * 2 + ["judge"] * 2
+    [text] = [row.text for row in results.verdicts
+              if (row.evaluator, row.system) == ("judge", "twin")]  # fmt: skip
+    assert text.endswith("It was not trained on twin; an evaluator that is may detect more.")
+    assert not [row for row in results.curves if row.evaluator == "judge"]
 
 
-def test_other_weights_under_one_name_do_not_replace_results(saved, told, data):
-    folder = told[0]
+def test_other_weights_under_one_name_do_not_replace_results(saved, frozen_run, data):
+    folder = frozen_run[0]
     other = saved[0].parent / "other" / "judge"
     save_scorer(ConstantScorer(0.9), other)
     with pytest.raises(BadInput, match="the saved evaluator judge had other weights"):
         evaluate(data, quick(folder, evaluators=[str(other)], seeds=1))
 
 
-def test_a_judge_that_is_low_for_humans_is_turned_round_and_asked_once(data, tmp_path):
+def test_a_scorer_that_is_low_for_humans_changes_its_sign_and_is_called_once(data, tmp_path):
     evaluator = Counting()
-    told = evaluate(data, quick(tmp_path), frozen={"words": evaluator})
-    assert set(evaluator.asked.values()) == {1}
+    results = evaluate(data, quick(tmp_path), frozen={"words": evaluator})
+    assert set(evaluator.calls.values()) == {1}
     rows = scored(tmp_path, "words", system="twin", scenario="human_machine")
     assert all(row["score"] == -len(row["response"].split()) for row in rows)
-    assert all(row["taken"] == (len(row["response"].split()) <= 7) for row in rows)
-    found = one(told, "adversuc", "twin", "words")
-    wrong = [row["taken"] != (row["label"] == 1) for row in rows]
-    assert found["value"] == pytest.approx(np.mean(wrong))
+    assert all(row["predicted_human"] == (len(row["response"].split()) <= 7) for row in rows)
+    result = one(results, "adversuc", "twin", "words")
+    wrong = [row["predicted_human"] != (row["label"] == 1) for row in rows]
+    assert result.value == pytest.approx(np.mean(wrong))
     human, machine = ([row["score"] for row in rows if row["label"] == side] for side in (1, 0))
     area = np.mean([(a > b) + (a == b) / 2 for a in human for b in machine])
-    assert found["details"]["auroc"] == pytest.approx(area)
+    assert result.details["auroc"] == pytest.approx(area)
 
 
 def test_without_a_threshold_one_human_in_twenty_lies_below(data, tmp_path):
     unset = Decision(0.0, "unset")
-    told = evaluate(data, quick(tmp_path, curve=()), frozen={"words": Counting(unset)})
+    results = evaluate(data, quick(tmp_path, curve=()), frozen={"words": Counting(unset)})
     lengths = sorted(len(text.split()) for text in data.human["response"])
     threshold = lengths[-1 - int(0.05 * 120)]
     below = np.mean([length > threshold for length in lengths])
     rows = scored(tmp_path, "words", system="twin", scenario="human_machine")
-    assert all(row["taken"] == (row["score"] >= -threshold) for row in rows)
+    assert all(row["predicted_human"] == (row["score"] >= -threshold) for row in rows)
     assert below <= 0.05
-    assert any(f"takes {below:.1%} of the human responses" in each for each in told["warnings"])
+    assert any(
+        f"classifies {below:.1%} of the human responses" in text for text in results.warnings
+    )
     again = Counting(unset)
-    assert evaluate(data, quick(tmp_path, curve=()), frozen={"words": again}) == told
-    assert not again.asked  # neither its threshold nor its scores are asked for again
+    assert evaluate(data, quick(tmp_path, curve=()), frozen={"words": again}).to_dict() == (
+        results.to_dict()
+    )
+    assert not again.calls  # threshold and scores come from the cache
 
 
-def test_names_of_judges_that_are_not_trained_here(tmp_path, monkeypatch):
+def test_names_of_evaluators_that_are_not_trained_here(tmp_path, monkeypatch):
     (tmp_path / "x" / "svm-unigram").mkdir(parents=True)
-    place = str(tmp_path / "x")
-    assert evaluator_name("owner/judge", EVALUATORS) == "owner/judge"
-    assert evaluator_name(f"{place}/svm-unigram", EVALUATORS) == "svm-unigram (saved)"
-    assert resolve_evaluators([f"mine={place}", "zero-shot:log-rank", "svm-unigram"]) == [
+    folder = str(tmp_path / "x")
+    assert evaluator_name("owner/judge", fitted_names()) == "owner/judge"
+    assert evaluator_name(f"{folder}/svm-unigram", fitted_names()) == "svm-unigram (saved)"
+    assert resolve_evaluators([f"mine={folder}", "zero-shot:log-rank", "svm-unigram"]) == [
         "mine", "zero-shot:log-rank", "svm-unigram", "coin", "length"
     ]  # fmt: skip
-    assert frozen_names(["svm-unigram", place], EVALUATORS) == {"x": place}
+    assert frozen_names(["svm-unigram", folder], fitted_names()) == {"x": folder}
     with pytest.raises(BadInput, match="Unknown evaluator 'nobody'.*its folder, or zero-shot"):
-        frozen_names(["nobody"], EVALUATORS)
-    for texts in ([f"coin={place}"], [f"={place}"], [f"a={place}", "a=owner/judge"]):
+        frozen_names(["nobody"], fitted_names())
+    for texts in ([f"coin={folder}"], [f"={folder}"], [f"a={folder}", "a=owner/judge"]):
         with pytest.raises(BadInput, match="cannot be called"):
-            frozen_names(texts, EVALUATORS)
+            frozen_names(texts, fitted_names())
 
 
-# The judge that a system was trained against.
+# The discriminator that a system was trained against.
 
 
 @pytest.mark.parametrize("given", ["training", "extra"])
-def test_a_system_that_learnt_from_a_judge_is_warned_of(given, tmp_path, caplog):
-    rows, known = people(following=False), {"discriminator_fingerprint": "abc"}
-    said = marked(rows)
+def test_a_system_trained_against_the_evaluator_gets_a_warning(given, tmp_path, caplog):
+    rows, recorded = people(following=False), {"discriminator_fingerprint": "abc"}
+    responses = marked(rows)
     if given == "extra":
-        said = to_passages(replace(each, extra=known) for each in iterate(said))
-    training = {"bot": known} if given == "training" else None
-    data = align(to_passages(rows), {"bot": said, "two": twin(rows)}, training=training)
+        responses = to_passages(replace(passage, extra=recorded) for passage in iterate(responses))
+    training = {"bot": recorded} if given == "training" else None
+    data = align(to_passages(rows), {"bot": responses, "two": twin(rows)}, training=training)
     with caplog.at_level(logging.WARNING):
-        told = evaluate(data, quick(tmp_path, curve=()), frozen={"words": Counting()})
-    [warning] = [each for each in told["warnings"] if "trained against" in each]
+        results = evaluate(data, quick(tmp_path, curve=()), frozen={"words": Counting()})
+    [warning] = [text for text in results.warnings if "trained against" in text]
     assert warning.startswith("bot: words is the discriminator that the generator was trained")
     assert "trained against" in caplog.text
 
 
-def test_another_judge_is_not_warned_of(tmp_path, caplog):
+def test_another_discriminator_gets_no_warning(tmp_path, caplog):
     rows = people(following=False)
     training = {"bot": {"discriminator_fingerprint": ["xyz"]}}
     data = align(to_passages(rows), {"bot": marked(rows)}, training=training)
-    told = evaluate(data, quick(tmp_path, curve=()), frozen={"words": Counting()})
-    assert not [each for each in told["warnings"] if "trained against" in each]
+    results = evaluate(data, quick(tmp_path, curve=()), frozen={"words": Counting()})
+    assert not [text for text in results.warnings if "trained against" in text]
     assert "trained against" not in caplog.text
 
 
-def test_transfer_has_one_row_for_a_saved_judge_and_warns_too(saved, monkeypatch, tmp_path):
+def test_transfer_has_one_row_for_a_saved_evaluator_and_warns_too(saved, monkeypatch, tmp_path):
     rows = people()
     training = {"marked": {"discriminator_fingerprint": "abc"}}
     data = align(to_passages(rows), {"marked": marked(rows)}, training=training)
-    found = transfer(data, str(saved[0]), folder=tmp_path)
-    assert (found.evaluator, found.trained_on) == ("judge", [OTHERS])
-    assert found.tested_on == ["random replies", "marked"] and found.matrix()[0, 1] > 0.95
-    assert "lost" not in found.results[1].details and found.warnings == []
-    parts = signature_parts(found.results[1].signature)
+    matrix = transfer(data, str(saved[0]), folder=tmp_path)
+    assert (matrix.evaluator, matrix.trained_on) == ("judge", [OTHERS])
+    assert matrix.tested_on == ["random replies", "marked"] and matrix.matrix()[0, 1] > 0.95
+    assert "lost" not in matrix.results[1].details and matrix.warnings == []
+    parts = signature_parts(matrix.results[1].signature)
     assert (parts["trained_on"], parts["ctx"], parts["thr"]) == (OTHERS, "1", "0.5")
     monkeypatch.setattr("dialeval.protocols.evaluation.frozen.load_scorer", lambda _: Counting())
     [warning] = transfer(data, str(saved[0]), folder=tmp_path).warnings
@@ -241,19 +243,19 @@ def test_transfer_has_one_row_for_a_saved_judge_and_warns_too(saved, monkeypatch
 def several(rows, gone=()):
     """The same contexts answered by three people; some have no second one."""
     rng = twin(rows, 5)["response"][:]
-    others = [replace(each.with_response(f"{text} too", "human_3"))
-              for each, text in zip(rows, rng, strict=True)]  # fmt: skip
-    second = [each.with_response(text, "human_2") for each, text in zip(rows, rng, strict=True)
-              if each.id not in gone]  # fmt: skip
+    others = [replace(passage.with_response(f"{text} too", "human_3"))
+              for passage, text in zip(rows, rng, strict=True)]  # fmt: skip
+    second = [row.with_response(text, "human_2") for row, text in zip(rows, rng, strict=True)
+              if row.id not in gone]  # fmt: skip
     return to_passages([*others, *second, *rows])
 
 
-def test_the_first_further_human_speaks():
+def test_the_first_further_human_is_used():
     rows = people()
-    found = {each.id: each for each in iterate(second_humans(several(rows, gone=("d0#1",))))}
-    assert len(found) == 120 and {each.author for each in found.values()} == {SECOND_HUMAN}
-    assert found["d0#1"].response.endswith(" too")
-    assert not any(each.response.endswith(" too") for key, each in found.items() if key != "d0#1")
+    second = second_humans(several(rows, gone=("d0#1",)))
+    replies = {passage.id: passage for passage in iterate(second)}
+    assert len(replies) == 120 and {row.author for row in replies.values()} == {SECOND_HUMAN}
+    assert [key for key, row in replies.items() if row.response.endswith(" too")] == ["d0#1"]
     assert second_humans(to_passages(rows)) is None
 
 
@@ -262,13 +264,13 @@ def test_a_second_human_has_a_row_and_no_verdict(tmp_path):
     second = second_humans(several(rows))
     data = align(to_passages(rows), {"marked": marked(rows)}, second)
     run = quick(tmp_path, evaluators=["svm-unigram"], folds=3, seeds=1, curve=())
-    told = evaluate(data, run)
-    found = one(told, "adversuc", SECOND_HUMAN, "svm-unigram")
-    assert found["n"] == 240 and found["low"] < 0.5 < found["high"]
-    assert one(told, "machine_vs_random", SECOND_HUMAN, "svm-unigram")["n"] == 240
-    assert {row["system"] for row in told["verdicts"]} == {"marked"}
-    assert set(told["examples"]) == {"marked"}
-    assert one(told, "distinct_1", SECOND_HUMAN, "")["n"] == 120
+    results = evaluate(data, run)
+    result = one(results, "adversuc", SECOND_HUMAN, "svm-unigram")
+    assert result.n == 240 and result.low < 0.5 < result.high
+    assert one(results, "machine_vs_random", SECOND_HUMAN, "svm-unigram").n == 240
+    assert {row.system for row in results.verdicts} == {"marked"}
+    assert set(results.examples) == {"marked"}
+    assert one(results, "distinct_1", SECOND_HUMAN, "").n == 120
     rows = scored(tmp_path, "svm-unigram", system=SECOND_HUMAN, scenario="human_machine", label=0)
     assert {row["response"] for row in rows} == set(second["response"][:])
 
@@ -277,12 +279,12 @@ def test_no_context_is_left_out_for_a_second_human(tmp_path):
     rows = people()
     some = second_humans(several(rows)).select(range(90))
     data = align(to_passages(rows), {"marked": marked(rows)}, some)
-    told = evaluate(data, quick(tmp_path, curve=()))
-    assert one(told, "adversuc", "marked", "length")["n"] == 240
-    assert one(told, "adversuc", SECOND_HUMAN, "length")["n"] == 180
+    results = evaluate(data, quick(tmp_path, curve=()))
+    assert one(results, "adversuc", "marked", "length").n == 240
+    assert one(results, "adversuc", SECOND_HUMAN, "length").n == 180
     assert (
-        "A second human answers 90 of 120 contexts: that row rests on them alone."
-        in (told["warnings"])
+        "A second human answers 90 of 120 contexts: that row is based on them alone."
+        in results.warnings
     )
     few = align(to_passages(rows), {"marked": marked(rows)}, some.select(range(9)))
     assert few.second is None and "9 of 120 contexts: too few for a row." in few.warnings[-1]
@@ -290,15 +292,15 @@ def test_no_context_is_left_out_for_a_second_human(tmp_path):
         align(to_passages(rows), {SECOND_HUMAN: marked(rows)})
 
 
-def test_what_is_known_beside_a_systems_responses_stays_its_own():
-    rows = [replace(each, extra={"rating": 5}) for each in people()]
-    said = answers([replace(each, extra={"rating": 1}) for each in rows], lambda _: "no")
-    data = align(to_passages(rows), {"bot": said})
-    assert {each.extra["rating"] for each in iterate(data.systems["bot"])} == {1}
-    assert {each.extra["rating"] for each in iterate(data.human)} == {5}
+def test_extra_of_a_systems_responses_is_kept():
+    rows = [replace(passage, extra={"rating": 5}) for passage in people()]
+    responses = answers([replace(passage, extra={"rating": 1}) for passage in rows], lambda _: "no")
+    data = align(to_passages(rows), {"bot": responses})
+    assert {passage.extra["rating"] for passage in iterate(data.systems["bot"])} == {1}
+    assert {passage.extra["rating"] for passage in iterate(data.human)} == {5}
 
 
-def test_a_wrapped_judge_has_a_key_by_its_weights():
+def test_the_key_of_a_frozen_scorer_depends_on_its_weights():
     one_, two = (FrozenScorer(Counting(), "words") for _ in range(2))
     assert one_.key == two.key
     two.scorer.fingerprint = "xyz"
@@ -314,6 +316,6 @@ def test_multireference_dailydialog_has_a_second_human(shared, tmp_path):
     everyone, _ = read(str(path), ReadOptions())
     human = sample_dialogues(by_author(everyone, "human"), 60)
     data = align(human, {"hredf": by_author(everyone, "hredf")}, second_humans(everyone))
-    told = evaluate(data, quick(tmp_path, curve=()))
-    assert one(told, "adversuc", SECOND_HUMAN, "length")["n"] == 120
-    json.dumps(told, allow_nan=False)
+    results = evaluate(data, quick(tmp_path, curve=()))
+    assert one(results, "adversuc", SECOND_HUMAN, "length").n == 120
+    json.dumps(results.to_dict(), allow_nan=False)

@@ -1,4 +1,4 @@
-"""Judges that travel: who learnt from what, checked by judges whose accuracy is known by hand."""
+"""Transfer of evaluators, checked with ones whose accuracy follows by hand."""
 
 import json
 import logging
@@ -19,12 +19,13 @@ from dialeval.protocols.evaluation.inputs import EvaluationData
 from dialeval.protocols.transfer import (
     ALL,
     RANDOM,
+    alternate,
     halves,
-    taking_turns,
     transfer,
     warn_if_trained_against,
     write_transfer,
 )
+from dialeval.registry import Entry
 from dialeval.reports.transfer import heat_map, transfer_table
 from dialeval.scorers.base import Decision
 from dialeval.scorers.baselines import CoinScorer, ResponseOnlyScorer
@@ -34,7 +35,7 @@ HUMAN = talk(dialogues=30, turns=4)
 
 
 def says(word: str, name: str) -> list[Passage]:
-    return [each.with_response(f"{word} {place}", name) for place, each in enumerate(HUMAN)]
+    return [passage.with_response(f"{word} {number}", name) for number, passage in enumerate(HUMAN)]
 
 
 def data(**words: str) -> EvaluationData:
@@ -43,7 +44,7 @@ def data(**words: str) -> EvaluationData:
 
 
 class Listener:
-    """Takes a response for human unless it begins with a word that only machines began with."""
+    """Predicts human unless a response begins with a word that only machines began with."""
 
     name, higher_is_human, decision = "listener", True, Decision()
 
@@ -66,14 +67,14 @@ def listener(monkeypatch):
         fitted.append(Listener(pairs))
         return fitted[-1]
 
-    monkeypatch.setitem(EVALUATORS, "listener", fit)
+    monkeypatch.setitem(EVALUATORS._entries, "listener", Entry("listener", fit))
     return fitted
 
 
-def test_a_judge_knows_only_what_it_was_trained_on(listener):
-    found = transfer(data(a="alpha", b="beta", twin="alpha"), "listener")
-    assert found.trained_on == [RANDOM, "a", "b", "twin", ALL]
-    assert found.tested_on == [RANDOM, "a", "b", "twin"]
+def test_an_evaluator_detects_only_what_it_was_trained_on(listener):
+    result = transfer(data(a="alpha", b="beta", twin="alpha"), "listener")
+    assert result.trained_on == [RANDOM, "a", "b", "twin", ALL]
+    assert result.tested_on == [RANDOM, "a", "b", "twin"]
     expected = [
         [0.5, 0.5, 0.5, 0.5],  # random replies begin as human ones do
         [0.5, 1.0, 0.5, 1.0],
@@ -81,55 +82,60 @@ def test_a_judge_knows_only_what_it_was_trained_on(listener):
         [0.5, 1.0, 0.5, 1.0],
         [0.5, 1.0, 1.0, 1.0],
     ]
-    assert found.matrix().tolist() == expected
+    assert result.matrix().tolist() == expected
     assert len(listener) == 5  # each is fitted once and applied unchanged
-    marked = [(each.details["trained_on"], each.system) for each in found.results
-              if each.details["diagonal"]]  # fmt: skip
+    marked = [(cell.details["trained_on"], cell.system) for cell in result.results
+              if cell.details["diagonal"]]  # fmt: skip
     assert marked == [(name, name) for name in (RANDOM, "a", "b", "twin")]
 
 
-def test_what_is_lost_off_the_diagonal_is_the_difference_to_the_own_judge(listener):
-    found = transfer(data(a="alpha", b="beta"), "listener")
-    by_cell = {(each.details["trained_on"], each.system): each for each in found.results}
+def test_the_loss_off_the_diagonal_is_the_difference_to_the_diagonal(listener):
+    result = transfer(data(a="alpha", b="beta"), "listener")
+    by_cell = {(cell.details["trained_on"], cell.system): cell for cell in result.results}
     lost = by_cell["b", "a"].details
     assert (lost["lost"], lost["lost_low"], lost["lost_high"]) == (0.5, 0.5, 0.5)
     assert by_cell[ALL, "a"].details["lost"] == 0
     assert "lost" not in by_cell["a", "a"].details
 
 
-def test_every_signature_says_what_the_judge_was_trained_on(listener):
-    for each in transfer(data(a="alpha", b="beta"), "listener", seed=3).results:
-        parts = signature_parts(each.signature)
-        assert parts["trained_on"] == each.details["trained_on"]
-        assert (parts["system"], parts["seed"]) == (each.system, "3")
-        assert int(parts["n_train"]) == each.details["n_train"]
+def test_every_signature_names_the_training_data(listener):
+    for cell in transfer(data(a="alpha", b="beta"), "listener", seed=3).results:
+        parts = signature_parts(cell.signature)
+        assert parts["trained_on"] == cell.details["trained_on"]
+        assert (parts["system"], parts["seed"]) == (cell.system, "3")
+        assert int(parts["n_train"]) == cell.details["n_train"]
 
 
 def test_halves_share_no_dialogue_and_are_the_same_for_every_system():
     train, test = halves(data(a="alpha", b="beta"))
     assert list(train) == list(test) == [RANDOM, "a", "b"]
     for name in train:
-        ours, theirs = (set(part[name]["dialogue_id"][:]) for part in (train, test))
-        assert len(ours) == len(theirs) == 15 and not ours & theirs
+        train_dialogues, test_dialogues = (
+            set(part[name]["dialogue_id"][:]) for part in (train, test)
+        )
+        assert (
+            len(train_dialogues) == len(test_dialogues) == 15
+            and not train_dialogues & test_dialogues
+        )
         assert sorted(train[name]["id"][:]) == sorted(train["a"]["id"][:])
         borrowed = set(train[name]["source_dialogue_id"][:]) - {None}
-        assert borrowed <= ours and bool(borrowed) == (name == RANDOM)
+        assert borrowed <= train_dialogues and bool(borrowed) == (name == RANDOM)
 
 
 def test_a_system_whose_file_has_other_ids_stays_in_the_half_of_its_contexts():
     given = data(a="alpha")
-    strange = [Passage(each.context, each.response, "a", f"x{place}", f"other{place}")
-               for place, each in enumerate(iterate(given.systems["a"]))]  # fmt: skip
+    strange = [Passage(passage.context, passage.response, "a", f"x{row}", f"other{row}")
+               for row, passage in enumerate(iterate(given.systems["a"]))]  # fmt: skip
     renamed = EvaluationData(given.human, {"a": to_passages(strange)})
-    for expected, found in zip(halves(given), halves(renamed), strict=True):
-        assert found["a"]["dialogue_id"][:] == expected["a"]["dialogue_id"][:]
-        assert found["a"]["response"][:] == expected["a"]["response"][:]
+    for expected, half in zip(halves(given), halves(renamed), strict=True):
+        assert half["a"]["dialogue_id"][:] == expected["a"]["dialogue_id"][:]
+        assert half["a"]["response"][:] == expected["a"]["response"][:]
 
 
 def test_all_systems_take_turns_on_as_many_pairs_as_one_has():
     train, _ = halves(data(a="alpha", b="beta", c="gamma"))
     parts = [train[name] for name in "abc"]
-    mixed = taking_turns(parts, seed=1)
+    mixed = alternate(parts, seed=1)
     assert len(mixed) == len(parts[0])
     machines = [row for row in mixed if row["label"] == 0]
     assert [sum(row["author"] == name for row in machines) for name in "abc"] == [15, 15, 15]
@@ -141,48 +147,51 @@ def test_all_systems_take_turns_on_as_many_pairs_as_one_has():
 
 
 def test_intervals_draw_dialogues(monkeypatch):
-    monkeypatch.setitem(EVALUATORS, "toss", lambda pairs, seed, fit_context: CoinScorer(5))
+    entry = Entry("toss", lambda pairs, seed, fit_context: CoinScorer(5))
+    monkeypatch.setitem(EVALUATORS._entries, "toss", entry)
     given = data(a="alpha")
-    found = next(each for each in transfer(given, "toss").results
-                 if each.details["diagonal"] and each.system == "a")  # fmt: skip
+    result = next(cell for cell in transfer(given, "toss").results
+                 if cell.details["diagonal"] and cell.system == "a")  # fmt: skip
     rows = list(halves(given)[1]["a"])
-    taken = CoinScorer(5)(halves(given)[1]["a"]) >= 0.5
-    right = {}
-    for row, human in zip(rows, taken, strict=True):
-        right.setdefault(row["dialogue_id"], []).append(human == row["label"])
-    units = [np.mean(each) for each in right.values()]  # all dialogues are of one size
-    assert found.value == pytest.approx(np.mean(units)) and found.n == len(rows) == 90
+    predicted = CoinScorer(5)(halves(given)[1]["a"]) >= 0.5
+    correct = {}
+    for row, human in zip(rows, predicted, strict=True):
+        correct.setdefault(row["dialogue_id"], []).append(human == row["label"])
+    units = [np.mean(values) for values in correct.values()]  # all dialogues are of one size
+    assert result.value == pytest.approx(np.mean(units)) and result.n == len(rows) == 90
     rng = np.random.default_rng(1)
     means = rng.choice(units, (20_000, len(units))).mean(1)
-    assert (found.low, found.high) == pytest.approx(np.quantile(means, (0.025, 0.975)), abs=0.012)
+    assert (result.low, result.high) == pytest.approx(np.quantile(means, (0.025, 0.975)), abs=0.012)
 
 
-def test_a_bag_of_words_tells_its_own_system_and_not_the_other():
-    found = transfer(data(a="line of talk alpha", b="line of talk beta"), "svm-unigram")
-    own, other = found.matrix()[1, 1], found.matrix()[1, 2]
-    assert own == 1 and other < 0.8
+def test_a_bag_of_words_detects_the_system_it_was_trained_on_and_not_the_other():
+    result = transfer(data(a="line of talk alpha", b="line of talk beta"), "svm-unigram")
+    diagonal, other = result.matrix()[1, 1], result.matrix()[1, 2]
+    assert diagonal == 1 and other < 0.8
 
 
 def test_bad_input_is_named():
     with pytest.raises(BadInput, match="Unknown evaluator 'oracle'.*svm-unigram"):
         transfer(data(a="alpha"), "oracle")
-    with pytest.raises(BadInput, match="'all systems' stands for something else"):
+    with pytest.raises(BadInput, match="'all systems' is a reserved name"):
         halves(data(**{ALL: "alpha"}))
-    few = [each for each in HUMAN if each.dialogue_id in ("t1", "t2", "t3", "t4")]
-    answers = to_passages(each.with_response("x", "a") for each in few)
+    few = [passage for passage in HUMAN if passage.dialogue_id in ("t1", "t2", "t3", "t4")]
+    answers = to_passages(passage.with_response("x", "a") for passage in few)
     with pytest.raises(BadInput, match="a half has 2 dialogues, and at least 5"):
         halves(EvaluationData(to_passages(few), {"a": answers}))
 
 
-# The judge that a generator was trained against.
+# The discriminator that a generator was trained against.
 
 
-@pytest.mark.parametrize("told", ["abc", ["xyz", "abc"]])
+@pytest.mark.parametrize("recorded", ["abc", ["xyz", "abc"]])
 @pytest.mark.parametrize("wrapped", [False, True])
-def test_the_discriminator_a_generator_was_trained_against_is_warned_of(told, wrapped, caplog):
+def test_the_discriminator_a_generator_was_trained_against_gets_a_warning(
+    recorded, wrapped, caplog
+):
     scorer = SimpleNamespace(name="hier", fingerprint="abc", decision=None, higher_is_human=True)
-    scorer = ResponseOnlyScorer(scorer, "blind") if wrapped else scorer
-    training = json.loads(json.dumps({"discriminator_fingerprint": told}))
+    scorer = ResponseOnlyScorer(scorer, "response only") if wrapped else scorer
+    training = json.loads(json.dumps({"discriminator_fingerprint": recorded}))
     with caplog.at_level(logging.WARNING):
         assert warn_if_trained_against(training, scorer)
     assert "is the discriminator that the generator was trained against" in caplog.text
@@ -190,14 +199,14 @@ def test_the_discriminator_a_generator_was_trained_against_is_warned_of(told, wr
 
 @pytest.mark.parametrize("training", [None, {}, {"discriminator_fingerprint": "abd"},
                                       {"discriminator_fingerprint": None}])  # fmt: skip
-def test_another_judge_is_not_warned_of(training, caplog):
+def test_another_discriminator_gets_no_warning(training, caplog):
     scorer = SimpleNamespace(name="hier", fingerprint="abc")
     assert not warn_if_trained_against(training, scorer)
     assert not warn_if_trained_against({"discriminator_fingerprint": "abc"}, CoinScorer())
     assert not caplog.records
 
 
-# What is shown.
+# Reports.
 
 
 @pytest.fixture
@@ -225,18 +234,19 @@ def test_the_table_has_the_diagonal_in_brackets(odd):
 
 
 def test_the_numbers_are_written_unrounded(odd, tmp_path):
-    told = json.loads(write_transfer([odd], tmp_path).read_text("utf-8"))
-    (found,) = told["transfers"]
-    assert found["matrix"] == odd.matrix().tolist()
-    assert [row["value"] for row in found["results"]] == [each.value for each in odd.results]
-    assert found["settings"]["n_train"][ALL] == 45 and "dialeval" in told["versions"]
+    content = json.loads(write_transfer([odd], tmp_path).read_text("utf-8"))
+    (matrix,) = content["transfers"]
+    assert matrix["matrix"] == odd.matrix().tolist()
+    assert [row["value"] for row in matrix["results"]] == [cell.value for cell in odd.results]
+    assert matrix["settings"]["n_train"][ALL] == 45 and "dialeval" in content["versions"]
 
 
 def test_the_command_writes_everything(write, tmp_path):
     def file(name, passages):
-        return write(name, [{"context": [turn.text for turn in each.context], "author": each.author,
-                             "response": each.response, "id": each.id,
-                             "dialogue_id": each.dialogue_id} for each in passages])  # fmt: skip
+        names = ("author", "response", "id", "dialogue_id")
+        rows = [{"context": [turn.text for turn in row.context],
+                 **{name: getattr(row, name) for name in names}} for row in passages]  # fmt: skip
+        return write(name, rows)
 
     app = typer.Typer()
     app.command()(command)

@@ -11,7 +11,7 @@ import pytest
 from dialeval.dialogues import Passage, Turn, iterate, to_passages
 from dialeval.protocols.evaluation import align
 from dialeval.protocols.evaluation.crossfit import crossfit, scenario_folds
-from dialeval.protocols.evaluation.evaluators import EVALUATORS, FitContext
+from dialeval.protocols.evaluation.evaluators import FitContext, fit_function
 from dialeval.protocols.evaluation.twosample import swap_test, two_sample_test
 from dialeval.scorers import Decision
 
@@ -135,7 +135,7 @@ def test_the_whole_protocol_rejects_at_most_5_percent_when_there_is_no_differenc
     for seed in range(repetitions):
         data = invented(200, seed)
         sides = ("human_machine", data.human, data.systems["bot"])
-        fit_context, fit = FitContext(), EVALUATORS["length"]
+        fit_context, fit = FitContext(), fit_function("length")
         halves = scenario_folds(*sides, 2, seed)
         rejected += two_sample_test(fit, halves, seed, fit_context).p_value < 0.05
         folds = scenario_folds(*sides, 5, seed)
