@@ -1,6 +1,7 @@
 """`dialeval robustness`: do replies change where they should, and only there?"""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -8,6 +9,8 @@ import typer
 
 from dialeval.commands.console import out, say
 from dialeval.commands.data import options as o
+from dialeval.commands.settings import with_settings
+from dialeval.settings.robustness import RobustnessRun
 
 if TYPE_CHECKING:
     from dialeval.metrics.robustness_results import RobustnessResults
@@ -21,7 +24,9 @@ LIMIT = 60
 _POOL = 300  # passages that an evaluator is fitted on
 
 
+@with_settings(run=RobustnessRun)
 def robustness(
+    run: RobustnessRun,
     model: Annotated[
         list[str] | None,
         typer.Option(
@@ -52,7 +57,6 @@ def robustness(
         ),
     ] = None,
     name: Annotated[str, typer.Option(help="Name of the system with stored replies.")] = "stored",
-    output_dir: o.OutputDir = Path("runs/robustness"),
     limit: Annotated[
         int | None,
         typer.Option(help=f"Maximum number of contexts, sampled; {LIMIT} without --data."),
@@ -71,42 +75,12 @@ def robustness(
             "the folder or Hub name of a saved one, zero-shot, or none. Repeatable."
         ),
     ] = None,
-    measure: Annotated[
-        str,
-        typer.Option(
-            help="Measure of the verdicts: movement, changed, activity_f1, entity_f1, bleu, chrf, "
-            "likelihood."
-        ),
-    ] = "movement",
-    margin: Annotated[
-        float,
-        typer.Option(help="Largest movement, or share of changed replies, that counts as none."),
-    ] = 0.1,
-    loss_margin: Annotated[
-        float, typer.Option(help="Largest relative loss against the reference that counts as none.")
-    ] = 0.05,
-    actent: Annotated[
-        bool | None,
-        typer.Option("--actent/--no-actent", help="Activity and Entity F1; if technical."),
-    ] = None,
-    actent_lexicon: Annotated[
-        Path | None, typer.Option(help="Folder of the released word lists, for --actent.")
-    ] = None,
-    skip: Annotated[
-        str, typer.Option(help="References left out of these F1s: none, released, no-activity.")
-    ] = "none",
-    likelihood: Annotated[
-        bool, typer.Option(help="Likelihood of the reference, for local models.")
-    ] = True,
     preset: Annotated[str, typer.Option(help="Rates of the strategies: paper or released.")] = (
         "paper"
     ),
     turns: o.Turns = "all",
     lexicon: o.Lexicon = None,
     set: o.StrategySetting = None,
-    resamples: Annotated[int, typer.Option(help="Resamples of the paired bootstrap.")] = 100_000,
-    seed: o.Seed = 0,
-    overwrite: o.Overwrite = False,
     format: o.Format = None,
     skip_bad: o.SkipBad = False,
     context_turns: o.ContextTurns = None,
@@ -118,15 +92,9 @@ def robustness(
     """
     from dialeval.commands.perturb import settings_of, turns_of
     from dialeval.perturbations import perturbations
-    from dialeval.protocols.robustness import RobustnessRun
     from dialeval.protocols.robustness import robustness as study
 
-    run = RobustnessRun(
-        measure=measure, margin=margin, loss_margin=loss_margin, actent=actent, skip=skip,
-        likelihood=likelihood,
-        lexicon=str(actent_lexicon) if actent_lexicon else None, turns=turns_of(turns),
-        resamples=resamples, seed=seed, output_dir=str(output_dir), overwrite=overwrite,
-    )  # fmt: skip
+    run = replace(run, turns=turns_of(turns))
     options = o.read_options(format, skip_bad, context_turns=context_turns, allow_empty=True)
     if stored:
         _check_stored_only(model, strategy)
@@ -136,12 +104,13 @@ def robustness(
         names = strategy or list(STRATEGIES)
         selection = "all" if "all" in names else list(dict.fromkeys(names))
         strategies = perturbations(selection, preset, settings_of(lexicon or [], set or []))
-        passages, pool = _read_contexts(data, options, limit, seed)  # after checking the names
+        passages, pool = _read_contexts(data, options, limit, run.seed)  # after checking names
         systems = [
-            _load_system(spec, pool, decoding, max_new_tokens, seed)
+            _load_system(spec, pool, decoding, max_new_tokens, run.seed)
             for spec in model or ["smollm2"]
         ]
-    evaluators = _load_evaluators(evaluator, pool, passages, seed, output_dir)
+    output_dir = Path(run.output_dir)
+    evaluators = _load_evaluators(evaluator, pool, passages, run.seed, output_dir)
     results = study(passages, systems, strategies, run, evaluators, on_progress=_print_progress)
     show(results, output_dir)
 
@@ -215,8 +184,6 @@ def _read_stored(
     pairs: Sequence[str], name: str, data: list[str] | None, options: Any
 ) -> tuple[list[Any], list[Any], list[Any]]:
     """Contexts, cases and answers from files."""
-    from dataclasses import replace
-
     from dialeval.dialogues import BadInput, by_author, iterate
     from dialeval.protocols.robustness import stored_answers
 

@@ -15,7 +15,10 @@ SKIPS = ("none", "released", "no-activity")
 
 @dataclass(frozen=True)
 class RobustnessRun:
-    """Settings of a robustness run; the help text of each option says what it does."""
+    """Settings of a robustness run.
+
+    The help text of each option says what it does.
+    """
 
     measure: str = field(
         default="movement",

@@ -11,6 +11,7 @@ import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from dialeval.dialogues import BadInput, Passage, Turn, to_passages
+from dialeval.metrics import actent
 from dialeval.metrics.paired import paired_bootstrap
 from dialeval.metrics.robustness_results import RobustnessResults
 from dialeval.models.tokenizers import word_tokenizer
@@ -45,6 +46,7 @@ from dialeval.responders.prompts import PromptFormat
 from dialeval.responders.simple import ParrotResponder, RandomResponder
 from dialeval.run_folder import RunFolder
 from dialeval.scorers.base import Decision
+from dialeval.settings.robustness import SKIPS
 
 
 def embed(texts):
@@ -504,6 +506,9 @@ def test_invalid_settings_are_refused(tmp_path):
         RobustnessRun(skip="all")
     with pytest.raises(BadInput, match="share from 0 to 1"):
         RobustnessRun(margin=2)
+    with pytest.raises(BadInput, match="between 0 and 1"):
+        RobustnessRun(level=1.0)
+    assert SKIPS == actent.SKIPS
     with pytest.raises(BadInput, match="two strategies are called"):
         study(tmp_path, [Echo()], [HATE, HATE])
     with pytest.raises(BadInput, match="two systems are called 'echo'"):

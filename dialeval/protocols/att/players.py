@@ -46,8 +46,8 @@ from dialeval.training import (
     GeneratorConfig,
 )
 from dialeval.training.checkpoints import last_complete, save_weights
-from dialeval.training.game import set_trainable, trainable
 from dialeval.training.game_settings import GameConfig
+from dialeval.training.game_state import set_trainable, trainable
 from dialeval.training.generator import GeneratorRun, train_generator, with_lora
 
 OnProgress = Callable[[dict[str, Any]], Any]

@@ -33,8 +33,9 @@ from dialeval.protocols.att.tables import Matchups
 from dialeval.run_folder import RunFolder
 from dialeval.scorers import save_scorer
 from dialeval.training.defender import Defender
-from dialeval.training.game import AttackDefenceGame, set_trainable, trainable
+from dialeval.training.game import AttackDefenceGame
 from dialeval.training.game_settings import GameConfig
+from dialeval.training.game_state import set_trainable, trainable
 
 _FRESH_SEED = 1_000  # seeds of fresh attackers, which no game uses
 _OTHER_SETTINGS = "Choose another --output_dir."

@@ -16,7 +16,7 @@ from dialeval.responders.decoding import DECODINGS, TemperatureMixture
 from dialeval.responders.language import GeneratorResponder
 from dialeval.responders.simple import ParrotResponder
 from dialeval.training.defender import Defender, pairwise, pairwise_probability
-from dialeval.training.game import set_trainable
+from dialeval.training.game_state import set_trainable
 from dialeval.training.policy import draw_responses
 
 PARROT, GREEDY, SAMPLING = "Parrot", "generator, greedy", "generator, sampling"
@@ -43,7 +43,7 @@ class Matchups:
         self.human = list(iterate(study.parts["test"]))
         self.attackers = [PARROT, GREEDY, SAMPLING, WORST, OWN_WORST, *externals]
         self.responses = self._respond()
-        self.relevance = {name: self._relevance(own) for name, own in self.responses.items()}
+        self.relevance = {name: self._relevance(rows) for name, rows in self.responses.items()}
         self.relevance["human"] = self._relevance(self.human)
         self.scores = {method: self._score_all(method) for method in study.run.methods}
         self.pool = {
@@ -112,9 +112,9 @@ class Matchups:
         """Every cell of Table 2, and the accuracy on fresh attackers."""
         results = []
         for method in self.scores:
-            own = self._of_game(method)
+            pools = {WORST: list(self.study.attackers), OWN_WORST: self._of_game(method)}
             for attacker in self.attackers:
-                pool = {WORST: list(self.study.attackers), OWN_WORST: own}.get(attacker, [attacker])
+                pool = pools.get(attacker, [attacker])
                 if pool:
                     results.append(self._cell(attacker, method, pool))
             for number, path in enumerate(fresh.get(method, []), 1):
@@ -159,7 +159,9 @@ class Matchups:
         passage = self.human[row]
 
         def scores(name: str) -> dict[str, float]:
-            return {method: float(own[name][_SCORES][row]) for method, own in self.scores.items()}
+            return {
+                method: float(table[name][_SCORES][row]) for method, table in self.scores.items()
+            }
 
         replies = (
             AttackerReply(name, self.responses[name][row].response, scores(name))

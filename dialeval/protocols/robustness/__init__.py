@@ -8,9 +8,9 @@ from dialeval.protocols.robustness.answers import (
 )
 from dialeval.protocols.robustness.cases import Case, make_cases, stored_case
 from dialeval.protocols.robustness.evaluators import fit_evaluator
-from dialeval.protocols.robustness.settings import RobustnessRun
 from dialeval.protocols.robustness.study import robustness
 from dialeval.protocols.robustness.verdicts import verdict
+from dialeval.settings.robustness import RobustnessRun
 
 __all__ = [
     "Answers",

@@ -9,8 +9,8 @@ from dialeval.metrics.robustness_results import NORMAL, OVER_STABLE, RobustnessV
 from dialeval.protocols.robustness.cases import Case
 from dialeval.protocols.robustness.effects import Effect
 from dialeval.protocols.robustness.evaluators import EvaluatorChange
-from dialeval.protocols.robustness.settings import REPLY_MEASURES, RobustnessRun
 from dialeval.protocols.robustness.verdicts import verdict
+from dialeval.settings.robustness import REPLY_MEASURES, RobustnessRun
 
 _NAN = float("nan")
 

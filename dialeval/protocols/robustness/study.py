@@ -17,11 +17,11 @@ from dialeval.protocols.robustness.cases import Case, make_cases
 from dialeval.protocols.robustness.collector import ResultCollector
 from dialeval.protocols.robustness.evaluators import evaluator_changes
 from dialeval.protocols.robustness.measuring import Measures, lexicon_for
-from dialeval.protocols.robustness.settings import RobustnessRun
 from dialeval.protocols.robustness.similarity import Embed, MeanEmbedding
 from dialeval.protocols.robustness.system import SystemStudy
 from dialeval.protocols.robustness.writing import RESPONSES, open_folder, run_settings
 from dialeval.responders import Responder
+from dialeval.settings.robustness import RobustnessRun
 
 OnProgress = Callable[[str], Any]
 
@@ -87,7 +87,7 @@ def _run(
     to_apply = [strategy for strategy in strategies if not isinstance(strategy, Case)]
     cases = [*stored, *make_cases(passages, to_apply, folder, run.seed, run.turns)]
     collector = ResultCollector(run, getattr(embed, "name", "embedder"))
-    lexicon, share = lexicon_for(passages, run.actent, run.lexicon)
+    lexicon, share = lexicon_for(passages, run.actent, run.actent_lexicon)
     rows, examples = _measure_systems(
         passages, systems, cases, collector, lexicon, embed, on_progress
     )

@@ -8,8 +8,8 @@ from dialeval.dialogues import BadInput, Passage
 from dialeval.dialogues.types import text_key
 from dialeval.metrics.results import RESULTS, plain
 from dialeval.protocols.robustness.cases import Case
-from dialeval.protocols.robustness.settings import RobustnessRun
 from dialeval.run_folder import HINT, RunFolder
+from dialeval.settings.robustness import RobustnessRun
 
 RUN, RESPONSES, REPORT = "run.json", "responses.jsonl", "report.html"
 _FILES = ("systems", "perturbed", RUN, RESULTS, RESPONSES, REPORT)
