@@ -49,10 +49,8 @@ def report(
     if protocol not in _EVALUATIONS and (format != "html" or output is not None):
         hint = "Leave out --format and --output: it is written to report.html in the folder."
         raise BadInput("the report of such a run is an HTML page only.", run, hint=hint)
-    if format == "html":
-        path = _write_page(protocol, run, output)
-    else:
-        path = _write_text(run, format, output)
+    is_page = format == "html"
+    path = _write_page(protocol, run, output) if is_page else _write_text(run, format, output)
     if path is not None:
         say(f"Report: [bold]{escape(str(path))}[/]")
 

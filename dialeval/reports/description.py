@@ -1,4 +1,4 @@
-"""A corpus for people: tables and bars on the terminal, and a picture."""
+"""The description of a corpus: tables and a histogram for the terminal, and a plot."""
 
 from pathlib import Path
 from typing import Any
@@ -26,16 +26,16 @@ def _counts(description: Any) -> Table:
         (f"{unit}s", f"{description.dialogues:,}"),
         ("messages before merging by speaker", description.units),
         ("turns", f"{description.turn_tokens.n:,}"),
-        (f"turns a {unit}", _spread(description.turns)),
-        ("tokens a turn", _spread(description.turn_tokens)),
+        (f"turns per {unit}", _spread(description.turns)),
+        ("tokens per turn", _spread(description.turn_tokens)),
         ("duplicate dialogues, dropped", description.duplicate_dialogues),
-        ("dialogues that stand in other files, dropped", description.seen_elsewhere),
+        ("dialogues that also occur in other files, dropped", description.seen_elsewhere),
         ("dialogues of a single turn", description.too_short),
         ("passages dropped by filters", description.filtered),
         ("bad records, skipped", description.skipped),
         ("passages", f"{description.passages:,}"),
-        ("corpora", _listed(description.corpora)),
-        ("languages", _listed(description.languages)),
+        ("corpora", _format_counts(description.corpora)),
+        ("languages", _format_counts(description.languages)),
     ]
     for name, value in rows:
         if value:
@@ -97,7 +97,7 @@ def _frequent(description: Any, most: int = 3) -> Table:
 
 
 def description_plot(description: Any, path: Path | str) -> Path:
-    """A PNG with turns a dialogue and response lengths by author."""
+    """Write a PNG with turns per dialogue and response lengths by author; returns its path."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11, 4), layout="constrained")
@@ -105,7 +105,7 @@ def description_plot(description: Any, path: Path | str) -> Path:
     unit = "dialogue" if description.whole else "context"
     width, bars = _bars(description.turn_histogram)
     turns.bar(list(bars), list(bars.values()), width=0.9 * width, align="edge", color=_COLOURS[0])
-    turns.set(xlabel=f"turns a {unit} (longest 1 % not shown)", ylabel=f"{unit}s")
+    turns.set(xlabel=f"turns per {unit} (longest 1 % not shown)", ylabel=f"{unit}s")
     turns.set_title(f"{description.dialogues:,} {unit}s, {description.turn_tokens.n:,} turns")
     turns.set_xlim(min(bars, default=0) - width, max(bars, default=0) + 2 * width)
     turns.xaxis.get_major_locator().set_params(integer=True)
@@ -131,7 +131,7 @@ def _curves(axes: Any, authors: list[Any]) -> None:
 
 
 def _ranges(axes: Any, authors: list[Any]) -> None:
-    """Median, quartiles and range of each author's response lengths, one a row."""
+    """Median, quartiles and range of each author's response lengths, one row per author."""
     rows = range(len(authors), 0, -1)
     for row, author in zip(rows, authors, strict=True):
         colour = _COLOURS[0] if author.name == "human" else _COLOURS[1]
@@ -144,7 +144,7 @@ def _ranges(axes: Any, authors: list[Any]) -> None:
 
 
 def _bars(histogram: dict[int, int], most: int = 40) -> tuple[int, dict[int, int]]:
-    """Counts in at most so many bins of one width, without the long tail."""
+    """The width of bins, and counts in at most `most` of them, without the long tail."""
     limit = _limit(histogram) if histogram else 1
     width = max(1, -(-limit // most))
     bars: dict[int, int] = {}
@@ -168,5 +168,5 @@ def _spread(summary: Any) -> str:
     return f"{spread}  (min {summary.min}, median {summary.median}, max {summary.max})"
 
 
-def _listed(counts: dict[str, int]) -> str:
+def _format_counts(counts: dict[str, int]) -> str:
     return ", ".join(f"{escape(name)} {count:,}" for name, count in counts.items() if name)

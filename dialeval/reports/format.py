@@ -36,10 +36,11 @@ def format_share(value: float | None, digits: int = 3) -> str:
         >>> format_share(0.3125), format_share(1), format_share(None), format_share(-0.02)
         ('.312', '1.000', '–', '−.020')
     """
-    if finite(value) is None:
+    number = finite(value)
+    if number is None:
         return NONE
-    text = f"{abs(value):.{digits}f}".removeprefix("0")  # type: ignore[arg-type]  # finite
-    return f"−{text}" if value < 0 and text.strip(".0") else text  # type: ignore[operator]  # finite
+    text = f"{abs(number):.{digits}f}".removeprefix("0")
+    return f"−{text}" if number < 0 and text.strip(".0") else text
 
 
 def format_percent(value: float | None) -> str:
@@ -49,7 +50,8 @@ def format_percent(value: float | None) -> str:
         >>> format_percent(0.771), format_percent(None)
         ('77 %', '–')
     """
-    return NONE if finite(value) is None else f"{100 * value:.0f} %"  # type: ignore[operator]  # finite
+    number = finite(value)
+    return NONE if number is None else f"{100 * number:.0f} %"
 
 
 def format_signed(value: float | None) -> str:

@@ -66,13 +66,14 @@ GLOSSARY = {
     ),
     "response-only": GlossaryEntry(
         "Response only",
-        "The accuracy when the evaluator sees the response without its context. From about .5 to "
-        "1; when it equals the accuracy with context, only the style of the responses was used.",
+        "The same result when the evaluator sees the response without its context. Same range and "
+        "direction as the quantity itself; if both are equal, the evaluator used only the "
+        "responses.",
     ),
     "shuffled-context": GlossaryEntry(
         "Shuffled context",
-        "The accuracy when each response is shown with the context of another one. From about .5 "
-        "to 1; the further below the accuracy with the right context, the more the evaluator uses "
+        "The same result when each response is shown with the context of another one. Same range "
+        "and direction as the quantity itself; the more they differ, the more the evaluator uses "
         "the context.",
     ),
     "length-matched": GlossaryEntry(
@@ -99,8 +100,9 @@ GLOSSARY = {
     ),
     "p-value": GlossaryEntry(
         "p-value",
-        "The probability of an accuracy at least this high if human and machine responses did not "
-        "differ. From 0 to 1; below .05 the system counts as distinguishable.",
+        "The probability of an accuracy at least this high on a held-out half of the dialogues if "
+        "human and machine responses did not differ. From 0 to 1; below .05 the system counts as "
+        "distinguishable.",
     ),
     "auroc": GlossaryEntry(
         "AUROC",

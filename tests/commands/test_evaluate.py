@@ -33,7 +33,7 @@ def tools(monkeypatch, capsys):
 
 
 def talk(contexts: int = 80) -> list[dict]:
-    """Human passages in two turns a dialogue."""
+    """Human passages, two per dialogue."""
     rng = random.Random(0)
 
     def sentence() -> str:

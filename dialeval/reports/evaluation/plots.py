@@ -253,11 +253,11 @@ def _quadrants(frame: Frame) -> list[Markup]:
 
 def corner(row: Row) -> str | None:
     """The corner of a system, such as `high-low`: AdverSuc, then machine-vs-random."""
-    values = value_of(row.adversuc), value_of(row.machine)
-    if values[0] is None or values[1] is None:
+    adversuc, machine = value_of(row.adversuc), value_of(row.machine)
+    if adversuc is None or machine is None:
         return None
-    sides = zip(values, HALFWAY, strict=True)
-    return "-".join("high" if value >= middle else "low" for value, middle in sides)
+    is_high = adversuc >= HALFWAY[0], machine >= HALFWAY[1]
+    return "-".join("high" if high else "low" for high in is_high)
 
 
 def learning_plot(

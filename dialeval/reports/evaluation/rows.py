@@ -28,7 +28,7 @@ from dialeval.reports.format import (
 )
 
 UPPER_BOUND = "at most; more training data would lower it"
-FLAT = "saturated: flat within its noise"
+FLAT = "saturated"
 TOO_FEW_POINTS = "too few points to say"
 VERDICT_PHRASES = {
     DISTINGUISHABLE: "distinguishable from human",

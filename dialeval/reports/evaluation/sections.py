@@ -59,13 +59,15 @@ _MEASURES = {  # details of AdverSuc: name in the table and term of the glossary
     "humans_predicted_machine": ("false positive rate", "false-positive-rate"),
     "tpr_at_5_fpr": ("true positive rate at 5 % FPR", "true-positive-rate"),
     "tpr_at_1_fpr": ("true positive rate at 1 % FPR", "true-positive-rate"),
+    "auroc": ("AUROC", "auroc"),
     "pairwise_accuracy": ("pairwise accuracy", "pairwise-accuracy"),
-    "response_only": ("response only", "response-only"),
-    "shuffled_context": ("shuffled context", "shuffled-context"),
-    "length_stratified_accuracy": ("length-matched accuracy", "length-matched"),
+    "response_only": ("AdverSuc, response only", "response-only"),
+    "shuffled_context": ("AdverSuc, shuffled context", "shuffled-context"),
+    "length_stratified_accuracy": ("accuracy, length-matched", "length-matched"),
     "minimum_detectable_accuracy": ("minimum detectable accuracy", "minimum-detectable-accuracy"),
     "seed_spread": ("seed spread", "seed-spread"),
 }
+_ELSEWHERE = ("95 %", "AUROC")  # below the numbers, and among the further measures
 _TURNS, _EXAMPLES = 6, 10  # turns of a context, examples of a kind
 
 
@@ -154,7 +156,7 @@ def _by_system(rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
 def main_table(rows: Sequence[Row]) -> View:
     """The main table: a group of rows per system, intervals below their numbers."""
     rows = () if only_reliability(rows) else rows
-    columns = [column for column in columns_of(rows) if column.name != "95 %"]
+    columns = [column for column in columns_of(rows) if column.name not in _ELSEWHERE]
     top = max([0.6, *(bounds_of(row.adversuc)[1] or 0 for row in rows)])
     groups = [
         (system, [_table_row(row, columns, top) for row in group])
@@ -195,12 +197,18 @@ def measure_table(rows: Sequence[Row]) -> View:
     for system, group in _by_system(rows):
         lines = []
         for row in group:
-            cells = [format_share(detail(row.adversuc, name)) for name in shown]
-            cells += [format_result(row.length_matched)] if matched else []
+            cells = [(format_share(detail(row.adversuc, name)), "") for name in shown]
+            cells += [_with_bounds(row.length_matched)] if matched else []
             lines.append((row, cells))
         groups.append((system, lines))
-    heads += [("length-matched AdverSuc", "length-matched")] if matched else []
+    heads += [("AdverSuc, length-matched", "length-matched")] if matched else []
     return {"heads": heads, "groups": groups}
+
+
+def _with_bounds(result: Result | None) -> tuple[str, str]:
+    """The value of a result, and its interval for the line below."""
+    bounds = format_interval(*bounds_of(result))
+    return format_share(value_of(result)), bounds if bounds != NONE else ""
 
 
 def diversity_table(results: EvaluationResults) -> View:
