@@ -168,6 +168,27 @@ GLOSSARY = {
         "The share of contexts in which a perturbation found something to edit. From 0 to 1; "
         "results cover only these contexts.",
     ),
+    "unchanged": GlossaryEntry(
+        "Unchanged",
+        "The share of replies to edited contexts that are the same word for word as those to the "
+        "original contexts. From 0 to 1; high is good only where the reply should not change.",
+    ),
+    "reference-quality": GlossaryEntry(
+        "Quality against the reference",
+        "BLEU, chrF, Activity F1 and Entity F1 compare replies with the human ones, from "
+        "0 to 100; log p is the mean log-probability that the model gives to a token of the human "
+        "reply, at most 0. Higher is better.",
+    ),
+    "similarity": GlossaryEntry(
+        "Similarity",
+        "The mean cosine between the vectors of original and perturbed contexts, or of the replies "
+        "to them. From −1 to 1; 1 means the same text.",
+    ),
+    "score-change": GlossaryEntry(
+        "Score change",
+        "The mean of an evaluator's score after the perturbation minus before. Positive if the "
+        "perturbed text looks more human to it; 0 means no change on average.",
+    ),
     "over-sensitivity": GlossaryEntry(
         "Over-sensitivity",
         "The share of decisions that change although the perturbation keeps the meaning. From 0 "

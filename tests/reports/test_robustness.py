@@ -178,7 +178,7 @@ def test_the_page_is_complete_and_marks_the_edits(results, tmp_path):
     for words in ("Strategies by systems", "AddNegation()", "a warning", "robustness:movement|n:30",
                   "over-stability", "over-sensitive", "--shade: 26%"):  # fmt: skip
         assert words in text
-    for term in ("effect", "margin", "coverage", "over-stability", "clustered-interval"):
+    for term in ("effect", "margin", "coverage", "over-stability", "similarity", "score-change"):
         assert f"#glossary-{term}" in page.links and f"glossary-{term}" in page.ids
 
 
