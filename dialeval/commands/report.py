@@ -56,10 +56,10 @@ def report(
 
 
 def _protocol(run: Path) -> str:
-    """Which kind of run a folder holds.
+    """Which kind of run a folder has results of.
 
     Raises:
-        BadInput: It holds none whose report can be written.
+        BadInput: There are none, or none whose report can be written.
     """
     from dialeval.dialogues import BadInput
     from dialeval.metrics.results import RESULTS, RunResults, read_results

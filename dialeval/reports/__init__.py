@@ -1,1 +1,1 @@
-"""Room 10. Reports: what people read: tables, plots, HTML, JSON."""
+"""Reports of results: tables, plots, HTML pages, Markdown and LaTeX."""

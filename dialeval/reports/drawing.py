@@ -47,23 +47,69 @@ class Frame:
         return 8 + (high - np.asarray(values)) / (high - low) * (self.height - self.bottom - 8)
 
     def line(self, x: Any, y: Any, kind: str) -> Markup:
-        """A line through points."""
+        """A line through points.
+
+        Args:
+            x, y (`ArrayLike`):
+                The points.
+            kind (`str`):
+                CSS class.
+
+        Returns:
+            `Markup`: An SVG element.
+        """
         return Markup('<polyline class="{}" points="{}"/>').format(kind, self._points(x, y))
 
     def area(self, x: Any, low: Any, high: Any, kind: str) -> Markup:
-        """The area between two lines."""
+        """The area between two lines.
+
+        Args:
+            x (`ArrayLike`):
+                Where both are.
+            low, high (`ArrayLike`):
+                The lower and the upper line.
+            kind (`str`):
+                CSS class.
+
+        Returns:
+            `Markup`: An SVG element.
+        """
         x, low, high = map(np.asarray, (x, low, high))
         points = self._points(np.r_[x, x[::-1]], np.r_[high, low[::-1]])
         return Markup('<polygon class="{}" points="{}"/>').format(kind, points)
 
     def dots(self, x: Any, y: Any, kind: str, radius: float = 2.5) -> Markup:
-        """A dot at each point."""
+        """A dot at each point.
+
+        Args:
+            x, y (`ArrayLike`):
+                The points.
+            kind (`str`):
+                CSS class.
+            radius (`float`, *optional*, defaults to 2.5):
+                Of the dots, in pixels.
+
+        Returns:
+            `Markup`: An SVG element.
+        """
         dot = Markup('<circle class="{}" cx="{:.1f}" cy="{:.1f}" r="{}"/>')
         points = zip(self.across(x), self.up(y), strict=True)
         return Markup("").join(dot.format(kind, *point, radius) for point in points)
 
     def text(self, x: float, y: float, label: str, kind: str) -> Markup:
-        """A label at a point."""
+        """A label at a point.
+
+        Args:
+            x, y (`float`):
+                The point.
+            label (`str`):
+                The text.
+            kind (`str`):
+                CSS class.
+
+        Returns:
+            `Markup`: An SVG element.
+        """
         word = Markup('<text class="{}" x="{:.1f}" y="{:.1f}">{}</text>')
         return word.format(kind, float(self.across(x)), float(self.up(y)), label)
 
@@ -109,7 +155,16 @@ def _label(kind: str, x: float, y: float, text: str) -> Markup:
 
 
 def ticks(low: float, high: float, most: int = 5) -> list[float]:
-    """Round numbers in a range, at most `most` steps apart.
+    """Round numbers in a range.
+
+    Args:
+        low, high (`float`):
+            The range.
+        most (`int`, *optional*, defaults to 5):
+            Number of steps between them, at most.
+
+    Returns:
+        `list[float]`: At equal distances.
 
     Example:
         >>> ticks(0, 1), ticks(0, 37)

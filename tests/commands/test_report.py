@@ -6,7 +6,7 @@ import pytest
 
 from dialeval.metrics.results import SCHEMA_VERSION
 from tests.commands.test_ere import table
-from tests.reports.test_evaluation import invent
+from tests.reports.invented import invent
 
 
 @pytest.fixture
