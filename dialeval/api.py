@@ -1,15 +1,15 @@
 """The functions behind `import dialeval`: from Python objects to results, a few lines each."""
 
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dialeval.dialogues import BadInput, Passage, Passages, iterate, to_passages
 from dialeval.dialogues.conversion import as_passages
+from dialeval.dialogues.storage import iterate_passages
 
 if TYPE_CHECKING:
     from dialeval.metrics.evaluation_results import EvaluationResults
@@ -306,7 +306,7 @@ def _name_of(system: Any) -> str:
     if isinstance(system, str):
         name, sign, source = system.partition("=")
         return name if sign and source else system
-    return getattr(system, "name", None) or getattr(system, "__name__", "system")
+    return str(getattr(system, "name", None) or getattr(system, "__name__", "system"))
 
 
 def _is_live(value: Any) -> bool:
@@ -352,15 +352,15 @@ class FunctionResponder:
         """Name of the function; its code is not known."""
         return f"function:{getattr(self.function, '__qualname__', self.name)}"
 
-    def stream(self, passages: Sequence[Passage]) -> Iterable[tuple[int, Passage]]:
+    def stream(self, passages: "Passages | Sequence[Passage]") -> Iterator[tuple[int, Passage]]:
         """The index of each passage, with the function's response."""
         from dialeval.responders.base import answer
 
-        for index, passage in enumerate(passages):
+        for index, passage in enumerate(iterate_passages(passages)):
             text = self.function([turn.text for turn in passage.context])
             if not isinstance(text, str):
                 raise BadInput(
                     f"{self.name} returned {text!r:.80} for the context of passage {index}.",
                     hint="Return the response as a text.",
                 )
-            yield index, replace(answer(passage, text, self))
+            yield index, answer(passage, text, self)

@@ -57,7 +57,7 @@ def test_an_output_folder_gets_the_files_and_is_read_again(tmp_path, results):
         path.name for path in (tmp_path / "run").iterdir()
     }
     loaded = dialeval.EvaluationResults.load(tmp_path / "run")
-    assert loaded == again
+    assert loaded.to_dict() == again.to_dict()
     assert json.loads((tmp_path / "run" / "results.json").read_text())["schema_version"] == 2
 
 

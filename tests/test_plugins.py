@@ -88,7 +88,7 @@ def test_a_registered_perturbation_edits_contexts(installed, human: Passages):
     write_passages(human, "human.jsonl")
     for name in ("shout", "my_package:Shout"):
         dialeval(
-            installed, "perturb", "--data", "human.jsonl", "--strategy", name, "--limit", "5",
+            installed, "perturb", "human.jsonl", "--strategy", name, "--limit", "5",
             "--output", "perturbed.jsonl",
         )  # fmt: skip
         record = json.loads(Path("perturbed.jsonl").read_text("utf-8").splitlines()[0])

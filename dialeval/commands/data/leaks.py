@@ -1,13 +1,16 @@
-"""`dialeval data leaks`: what gives a system away without reading for meaning."""
+"""`dialeval data leaks`: format and style traits that distinguish a system from humans."""
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dialeval.commands.console import out, say
 from dialeval.commands.data import options as o
+
+if TYPE_CHECKING:
+    from dialeval.dialogues import Passages
 
 
 def leaks(
@@ -29,32 +32,35 @@ def leaks(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     seed: o.Seed = 0,
 ) -> None:
-    """Tell what gives a system away without reading for meaning: format, length, repetition.
+    """Find format and style leaks: traits that distinguish a system without its meaning.
 
-    Files with one response a line are compared line by line, each line as a dialogue of its own;
+    Files with one response per line are compared line by line, each line as one dialogue;
     give passages with a dialogue_id where several lines come from one dialogue.
     """
     from dialeval.dialogues import write_passages
-    from dialeval.dialogues.surface import normalise_passages
-    from dialeval.protocols.leaks import find_leaks, remedy_for
+    from dialeval.dialogues.normaliser import normalise_passages
+    from dialeval.protocols.leaks import find_leaks, normaliser_for
     from dialeval.reports.leaks import leak_tables
 
-    ours, theirs = _sides(human, system, only, format, skip_bad, column)
-    report = find_leaks(ours, theirs, seed=seed)
+    human_side, system_side = _sides(human, system, only, format, skip_bad, column)
+    report = find_leaks(human_side, system_side, seed=seed)
     reports = [report]
     if normalise:
-        hint = remedy_for(report)
-        ours, theirs = normalise_passages(ours, hint), normalise_passages(theirs, hint)
-        for passages, name in zip((ours, theirs), _names(human, system), strict=True):
+        normaliser = normaliser_for(report)
+        human_side, system_side = (
+            normalise_passages(human_side, normaliser),
+            normalise_passages(system_side, normaliser),
+        )
+        for passages, name in zip((human_side, system_side), _names(human, system), strict=True):
             path = write_passages(passages, output_dir / f"{name}.jsonl")
-            say(f"Wrote [bold]{path}[/] ({hint})")
-        reports.append(find_leaks(ours, theirs, seed=seed))
+            say(f"Wrote [bold]{path}[/] ({normaliser})")
+        reports.append(find_leaks(human_side, system_side, seed=seed))
     if as_json:
-        print(json.dumps([each.to_dict() for each in reports], ensure_ascii=False, indent=2))
+        print(json.dumps([result.to_dict() for result in reports], ensure_ascii=False, indent=2))
         return
-    for title, each in zip(("As given", "Normalised"), reports, strict=False):
+    for title, result in zip(("As given", "Normalised"), reports, strict=False):
         out.rule(title)
-        out.print(*leak_tables(each), sep="\n")
+        out.print(*leak_tables(result), sep="\n")
 
 
 def _names(human: str, system: str) -> tuple[str, str]:
@@ -65,34 +71,36 @@ def _names(human: str, system: str) -> tuple[str, str]:
     return (one, other) if one != other else (f"{one}-human", f"{other}-system")
 
 
-def _sides(human: str, system: str, only: str | None, format, skip_bad, column):
-    """Passages of the human and of the system; both may stand in one file."""
+def _sides(human: str, system: str, only: str | None, *how: Any) -> tuple["Passages", "Passages"]:
+    """Passages of the human and of the system; both may be in one file."""
     from dialeval.dialogues import BadInput, authors, by_author
 
-    ours, theirs = (_read(path, format, skip_bad, column) for path in (human, system))
-    names = [name for name in authors(theirs) if name != "human"]
+    human_side, system_side = (_read(path, *how) for path in (human, system))
+    names = [name for name in authors(system_side) if name != "human"]
     if only or len(names) > 1:
         if only not in names:
             raise BadInput(
-                f"Expected one system, found {', '.join(names)}.",
+                f"expected one system, but found {', '.join(names)}.",
                 system,
                 hint="Name it with --only.",
             )
-        theirs = by_author(theirs, only)
+        system_side = by_author(system_side, only)
     elif names:
-        theirs = by_author(theirs, names[0])
-    return (by_author(ours, "human") if len(authors(ours)) > 1 else ours), theirs
+        system_side = by_author(system_side, names[0])
+    return (
+        by_author(human_side, "human") if len(authors(human_side)) > 1 else human_side
+    ), system_side
 
 
-def _read(path: str, format: str | None, skip_bad: bool, column: list[str] | None):
-    """Passages of a file; plain text that no format knows is one response a line."""
+def _read(path: str, format: str | None, skip_bad: bool, column: list[str] | None) -> "Passages":
+    """Passages of a file; plain text in no other format is one response per line."""
     from dialeval.dialogues import BadInput, format_of
 
     if format is None and Path(path).is_file():
         try:
             format_of(Path(path))
         except BadInput:
-            say(f"Read [bold]{Path(path).name}[/] as one response a line (another: --format NAME)")
+            say(f"Read [bold]{Path(path).name}[/] as one response per line (else: --format NAME)")
             format = "lines"
     options = o.read_options(format, skip_bad, None, column, allow_empty=True, keep_duplicates=True)
     return o.read_files([path], options)[0]

@@ -110,7 +110,7 @@ def read_options(
 
     if filter not in FILTERS:
         raise BadInput(f"Unknown filter {filter!r}.", hint=f"Choose one of {', '.join(FILTERS)}.")
-    limits = {
+    limits: dict[str, Any] = {
         "min_response": min_response,
         "max_response": max_response,
         "min_context": min_context,
@@ -120,7 +120,7 @@ def read_options(
     given = {name: value for name, value in limits.items() if value is not None}
     return ReadOptions(
         format=format,
-        cut=Cut(context_turns, responses, full_context),
+        cut=Cut(context_turns, responses, full_context),  # type: ignore[arg-type]  # checked there
         filters=replace(FILTERS[filter], **given),
         skip_bad=skip_bad,
         author=author,

@@ -47,7 +47,7 @@ def pair(
     """Make balanced pairs: human responses (label 1) and the other class (label 0)."""
     from dialeval.dialogues import Pairing, by_author, write_passages
 
-    pairing = Pairing(scenario, not unpaired, random, match_length, seed)
+    pairing = Pairing(scenario, not unpaired, random, match_length, seed)  # type: ignore[arg-type]  # checked there
     options = o.read_options(
         format, skip_bad, None, column, turn_separator, context_turns, filter=filter,
         num_proc=num_proc,
