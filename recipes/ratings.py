@@ -1,4 +1,4 @@
-"""Evaluate every system of a rated corpus, and ask whether judges rank them as people did.
+"""Evaluate every system of a rated corpus, and test whether evaluators rank them as people did.
 
 python recipes/ratings.py --data FOLDER --without random Constant
 """
@@ -20,18 +20,18 @@ from dialeval.training.cores import use_cores
 
 @dataclass
 class RatingsRun:
-    """A corpus whose systems people have rated."""
+    """A corpus with rated systems."""
 
     data: str = field(metadata={"help": "File or folder with human and rated system responses."})
     without: list[str] = field(
-        default_factory=list, metadata={"help": "Systems left out one after the other."}
+        default_factory=list, metadata={"help": "Systems to leave out, one more at a time."}
     )
     evaluators: list[str] = field(
-        default_factory=lambda: ["svm-unigram", "embedding"], metadata={"help": "Judges."}
+        default_factory=lambda: ["svm-unigram", "embedding"], metadata={"help": "Evaluators."}
     )
     seeds: int = field(default=3, metadata={"help": "Seeds whose spread is reported."})
-    seed: int = field(default=0, metadata={"help": "Seed of everything."})
-    output_dir: str = field(default="runs/ratings", metadata={"help": "Where it goes."})
+    seed: int = field(default=0, metadata={"help": "Seed of all random draws."})
+    output_dir: str = field(default="runs/ratings", metadata={"help": "Output folder."})
 
 
 def main(run: RatingsRun) -> None:
@@ -42,20 +42,20 @@ def main(run: RatingsRun) -> None:
         run.evaluators, seeds=run.seeds, seed=run.seed, output_dir=run.output_dir
     )
     data = align(by_author(passages, "human"), systems)
-    told = evaluate(data, settings)
+    results = evaluate(data, settings)
     scores = parquet.read_table(Path(run.output_dir) / "scores.parquet")
     ratings = ratings_of(data.systems)
     console = Console()
     console.width = max(console.width, 110)
-    console.print(evaluation_table(told))
-    table = Table("judge", "systems", "without", "Spearman with ratings", "95 %")
+    console.print(evaluation_table(results))
+    table = Table("evaluator", "systems", "without", "Spearman with ratings", "95 %")
     for evaluator in run.evaluators:
         for count in range(len(run.without) + 1):
             left_out = run.without[:count]
-            found = rank_agreement(scores, ratings, evaluator, left_out, seed=run.seed)
-            bounds = f"{found['low']:.3f} to {found['high']:.3f}"
-            row = (evaluator, str(found["systems"]), ", ".join(left_out) or "-")
-            table.add_row(*row, f"{found['spearman']:.3f}", bounds)
+            agreement = rank_agreement(scores, ratings, evaluator, left_out, seed=run.seed)
+            bounds = f"{agreement.low:.3f} to {agreement.high:.3f}"
+            row = (evaluator, str(agreement.systems), ", ".join(left_out) or "-")
+            table.add_row(*row, f"{agreement.spearman:.3f}", bounds)
     console.print(table)
     console.print(f"Report: {write_report(run.output_dir)}")
 

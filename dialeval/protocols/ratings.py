@@ -1,7 +1,7 @@
-"""Does a judge rank systems as people do? Agreement of AdverSuc with stored human ratings."""
+"""Agreement of AdverSuc with human ratings: does an evaluator rank systems as people do?"""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -11,12 +11,37 @@ from scipy.stats import rankdata
 from dialeval.dialogues import BadInput, Passages, iterate
 from dialeval.metrics.intervals import percentiles
 
-FEWEST = 3
-"""Systems below which there is no ranking to speak of."""
+MIN_SYSTEMS = 3
+"""Systems below which there is no ranking."""
+
+
+@dataclass(frozen=True)
+class RankAgreement:
+    """Spearman's correlation between AdverSuc and mean human ratings over systems.
+
+    Args:
+        evaluator (`str`):
+            Name of the evaluator.
+        spearman, low, high (`float`):
+            The correlation with its interval.
+        systems, n (`int`):
+            Number of systems, and of contexts.
+        adversuc, rating (`dict[str, float]`):
+            Means of each system.
+    """
+
+    evaluator: str
+    spearman: float
+    low: float
+    high: float
+    systems: int
+    n: int
+    adversuc: dict[str, float]
+    rating: dict[str, float]
 
 
 def ratings_of(systems: Mapping[str, Passages], key: str = "rating") -> dict[str, dict[str, float]]:
-    """Mean human rating of each system's response to each context, where the data have them."""
+    """Mean human rating of each system's response to each context, if it was rated."""
     return {
         name: {
             passage.id: float(passage.extra[key])
@@ -34,62 +59,76 @@ def rank_agreement(
     without: Sequence[str] = (),
     resamples: int = 2_000,
     seed: int = 0,
-) -> dict[str, Any]:
+) -> RankAgreement:
     """Spearman's correlation over systems between AdverSuc and the mean human rating.
 
     Contexts are drawn with replacement, the same ones for every system and for both sides, so the
-    interval speaks of other contexts, not of other systems.
+    interval is about other contexts, not about other systems.
 
     Args:
         scores (`Table`):
             `scores.parquet` of an evaluation.
+        ratings (`Mapping`):
+            Ratings by system and context: see [`ratings_of`].
+        evaluator (`str`):
+            Name of the evaluator.
         without (`Sequence[str]`, *optional*):
-            Systems that are left out, such as a constant that decides everything.
+            Systems to leave out, such as a constant that decides everything.
+        resamples (`int`, *optional*, defaults to 2000):
+            Bootstrap draws.
+        seed (`int`, *optional*, defaults to 0):
+            Seed of the bootstrap.
+
+    Returns:
+        `RankAgreement`: The correlation with its interval.
+
+    Raises:
+        BadInput: There are too few rated systems, or no common contexts.
     """
     names = [name for name in ratings if name not in without and ratings[name]]
-    if len(names) < FEWEST:
-        raise BadInput(f"a ranking needs {FEWEST} rated systems, but there are {len(names)}.")
-    wrong = {name: _wrong(scores, evaluator, name) for name in names}
-    common = sorted(set.intersection(*(set(wrong[name]) & set(ratings[name]) for name in names)))
+    if len(names) < MIN_SYSTEMS:
+        raise BadInput(f"a ranking needs {MIN_SYSTEMS} rated systems, but there are {len(names)}.")
+    errors = {name: _errors(scores, evaluator, name) for name in names}
+    common = sorted(set.intersection(*(set(errors[name]) & set(ratings[name]) for name in names)))
     if not common:
-        raise BadInput("no context is both judged and rated for every system.")
-    fooled = np.array([[wrong[name][key] for key in common] for name in names])  # (systems, n)
+        raise BadInput("no context is both evaluated and rated for every system.")
+    success = np.array([[errors[name][key] for key in common] for name in names])  # (systems, n)
     rated = np.array([[ratings[name][key] for key in common] for name in names])
     rng = np.random.default_rng(seed)
     drawn = [
-        _spearman(fooled[:, rows].mean(1), rated[:, rows].mean(1))
+        _spearman(success[:, rows].mean(1), rated[:, rows].mean(1))
         for rows in rng.integers(len(common), size=(resamples, len(common)))
     ]
     low, high = percentiles(np.array(drawn))
-    return {
-        "evaluator": evaluator,
-        "spearman": _spearman(fooled.mean(1), rated.mean(1)),
-        "low": float(low),
-        "high": float(high),
-        "systems": len(names),
-        "n": len(common),
-        "adversuc": dict(zip(names, fooled.mean(1).tolist(), strict=True)),
-        "rating": dict(zip(names, rated.mean(1).tolist(), strict=True)),
-    }
+    return RankAgreement(
+        evaluator=evaluator,
+        spearman=_spearman(success.mean(1), rated.mean(1)),
+        low=float(low),
+        high=float(high),
+        systems=len(names),
+        n=len(common),
+        adversuc=dict(zip(names, success.mean(1).tolist(), strict=True)),
+        rating=dict(zip(names, rated.mean(1).tolist(), strict=True)),
+    )
 
 
-def _wrong(scores: pa.Table, evaluator: str, system: str) -> dict[str, float]:
-    """Share of wrong judgements about each context's two responses."""
-    chosen = scores.filter(
+def _errors(scores: pa.Table, evaluator: str, system: str) -> dict[str, float]:
+    """Share of wrong decisions about each context's two responses."""
+    selected = scores.filter(
         (pc.field("evaluator") == evaluator)
         & (pc.field("system") == system)
         & (pc.field("scenario") == "human_machine")
     )
-    found: dict[str, list[float]] = {}
-    columns = (chosen[name].to_pylist() for name in ("id", "label", "taken"))
-    for key, label, taken in zip(*columns, strict=True):
-        found.setdefault(key, []).append(float(taken != (label == 1)))
-    return {key: float(np.mean(values)) for key, values in found.items()}
+    errors: dict[str, list[float]] = {}
+    columns = (selected[name].to_pylist() for name in ("id", "label", "predicted_human"))
+    for key, label, predicted in zip(*columns, strict=True):
+        errors.setdefault(key, []).append(float(predicted != (label == 1)))
+    return {key: float(np.mean(values)) for key, values in errors.items()}
 
 
-def _spearman(one: np.ndarray, other: np.ndarray) -> float:
+def _spearman(first: np.ndarray, second: np.ndarray) -> float:
     """Correlation of ranks, 0 where one side is all ties."""
-    ranks = np.stack([rankdata(one), rankdata(other)])
+    ranks = np.stack([rankdata(first), rankdata(second)])
     if np.ptp(ranks, axis=1).min() == 0:
         return 0.0
     return float(np.corrcoef(ranks)[0, 1])

@@ -1,7 +1,6 @@
-"""The leak check for people: a verdict, and a table each for format and content."""
+"""The leak check for the terminal: a verdict, and tables of format and content."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from rich import box
 from rich.console import RenderableType
@@ -9,47 +8,50 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from dialeval.metrics.leak_results import Leak, LeakReport
+from dialeval.reports.format import format_p_value, format_share
+
 _LONGEST = 60  # characters of an example
 
 
-def leak_tables(report: Any) -> list[RenderableType]:
+def leak_tables(report: LeakReport) -> list[RenderableType]:
     """A verdict, what was compared, and tables of format and of content, each with its rules."""
-    style = "bold red" if _leaks(report.format) else "bold"
-    parts = [Text(verdict(report), style=style), Text(_compared(report), style="dim")]
+    style = "bold red" if _significant(report.format) else "bold"
+    parts = [Text(verdict(report), style=style), Text(_scope(report), style="dim")]
     for title, leaks in (("Format, fixable", report.format), ("Content, reported", report.content)):
         parts += [_table(title, leaks), *(Text.from_markup(line) for line in _rules(leaks))]
     return parts
 
 
-def verdict(report: Any) -> str:
+def verdict(report: LeakReport) -> str:
     """The finding in one or two sentences."""
-    format, content = _leaks(report.format), _leaks(report.content)
+    format, content = _significant(report.format), _significant(report.content)
     if not format and not content:
         return (
-            f"No leak found: no trait tells the sides apart on {report.test_dialogues:,} held-out "
-            f"dialogues (alpha = {report.alpha:g}, Holm)."
+            "No leak found: no trait distinguishes the two sides on "
+            f"{report.test_dialogues:,} held-out dialogues (alpha = {report.alpha:g}, Holm)."
         )
     if not format:
         return f"No format leak. {_finding('content', content)}"
     return f"{_finding('format', format)} Run again with --normalise."
 
 
-def _leaks(leaks: Sequence[Any]) -> list[Any]:
+def _significant(leaks: Sequence[Leak]) -> list[Leak]:
     return [leak for leak in leaks if leak.significant]
 
 
-def _finding(kind: str, leaks: list[Any]) -> str:
+def _finding(kind: str, leaks: list[Leak]) -> str:
     best = max(leaks, key=lambda leak: leak.accuracy)
     number = f"{len(leaks)} {kind} leak{'s' if len(leaks) > 1 else ''}"
-    return f"{number}: a judge reaches {_share(best.accuracy)} by the {best.name} alone."
+    return f"{number}: the {best.name} alone gives an accuracy of {format_share(best.accuracy)}."
 
 
-def _compared(report: Any) -> str:
+def _scope(report: LeakReport) -> str:
     if report.paired:
         left_out = report.human_left_out + report.system_left_out
         what = f"{report.human:,} pairs"
         what += (
-            f" ({left_out:,} responses left out: alone, or borrowed across halves)"
+            f" ({left_out:,} responses left out: without a partner, or from the other half)"
             if left_out
             else ""
         )
@@ -58,11 +60,13 @@ def _compared(report: Any) -> str:
             f"{report.human:,} human and {report.system:,} system responses, unpaired because no "
             "id and no context is shared"
         )
-    halves = f"{report.train_dialogues:,} dialogues to learn, {report.test_dialogues:,} to test"
+    halves = (
+        f"{report.train_dialogues:,} dialogues for training, {report.test_dialogues:,} for the test"
+    )
     return f"{what}; {halves}. {report.signature}"
 
 
-def _table(title: str, leaks: Sequence[Any]) -> Table:
+def _table(title: str, leaks: Sequence[Leak]) -> Table:
     table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0), pad_edge=False, title=title)
     table.title_justify, table.title_style = "left", "bold"
     table.add_column("trait")
@@ -73,53 +77,33 @@ def _table(title: str, leaks: Sequence[Any]) -> Table:
     return table
 
 
-def _row(leak: Any) -> list[str]:
+def _row(leak: Leak) -> list[str]:
     return [
         f"[bold]{escape(leak.name)}[/]" if leak.significant else escape(leak.name),
         _mean(leak.human),
         _mean(leak.system),
-        _share(leak.accuracy),
-        f"{_share(leak.low)}-{_share(leak.high)}",
-        _p(leak.p_value),
-        _p(leak.p_holm),
+        format_share(leak.accuracy),
+        f"{format_share(leak.low)}-{format_share(leak.high)}",
+        format_p_value(leak.p_value),
+        format_p_value(leak.p_holm),
     ]
 
 
-def _rules(leaks: Sequence[Any]) -> Iterator[str]:
-    """What each leak's rule is, what it catches, and what to do."""
-    for leak in _leaks(leaks):
+def _rules(leaks: Sequence[Leak]) -> Iterator[str]:
+    """The rule of each leak, examples, and how to remove it."""
+    for leak in _significant(leaks):
         yield f"[bold red]{escape(leak.name)}[/]: {escape(leak.rule)}"
         for side, text in (("human", leak.human_example), ("system", leak.system_example)):
             if text is not None:
-                yield f"  {side}: [italic]{escape(_shortened(text))}[/]"
+                yield f"  {side}: [italic]{escape(_excerpt(text))}[/]"
         if leak.hint:
-            yield f"  remedy: {escape(leak.hint)}"
+            yield f"  fix: {escape(leak.hint)}"
 
 
 def _mean(value: float) -> str:
     return f"{value:.1f}" if abs(value) >= 10 else f"{value:.3f}"
 
 
-def _share(value: float) -> str:
-    """A share without its leading zero.
-
-    Example:
-        >>> _share(0.998), _share(1.0)
-        ('.998', '1.000')
-    """
-    return f"{value:.3f}".removeprefix("0")
-
-
-def _p(value: float) -> str:
-    """A p-value, to the precision that matters.
-
-    Example:
-        >>> _p(0.0312), _p(1e-9)
-        ('.031', '<.001')
-    """
-    return "<.001" if value < 0.001 else _share(value)
-
-
-def _shortened(text: str) -> str:
-    shown = repr(text)[1:-1]  # white space and control characters are often the finding
+def _excerpt(text: str) -> str:
+    shown = repr(text)[1:-1]  # white space and control characters are often the leak
     return shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "…"

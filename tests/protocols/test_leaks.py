@@ -20,9 +20,10 @@ from dialeval.dialogues import (
     count_tokens,
     to_passages,
 )
+from dialeval.dialogues.normaliser import Normaliser, normalise_passages
 from dialeval.dialogues.splits import position
-from dialeval.dialogues.surface import CONTENT_TRAITS, FORMAT_TRAITS, Normaliser, normalise_passages
-from dialeval.protocols.leaks import find_leaks, remedy_for
+from dialeval.dialogues.traits import CONTENT_TRAITS, FORMAT_TRAITS
+from dialeval.protocols.leaks import find_leaks, normaliser_for
 from dialeval.protocols.leaks.features import _scores
 from dialeval.protocols.leaks.rows import Rows
 from dialeval.reports.leaks import leak_tables, verdict
@@ -104,7 +105,7 @@ PLANTS = {
     "spacing": (
         lambda text: re.sub(r"([,.?!])", r" \1", text),
         {"space before punctuation"},
-        "system if a space stands before punctuation",
+        "system if there is a space before punctuation",
     ),
     "contractions": (
         lambda text: text.replace("don't", "do n't").replace("it's", "it 's"),
@@ -117,7 +118,11 @@ PLANTS = {
     "glued": ("{}<|endoftext|>".format, {"end marker"}, "system if it ends with <|endoftext|>"),
     "unknown start": ("Bot: {}".format, {"start marker"}, "system if it starts with Bot:"),
     "unknown end": ("{} STOP".format, {"end marker"}, "system if it ends with STOP"),
-    "unknown word": (in_the_middle("<unk>"), {"marker inside"}, "system if a marker such as <unk>"),
+    "unknown word": (
+        in_the_middle("<unk>"),
+        {"marker inside"},
+        "system if it contains a marker such as <unk>",
+    ),
     "no end": (lambda text: text[:-1], {"no final punctuation"}, "system if it ends without"),
     "cut off": (
         cut_off,
@@ -137,7 +142,11 @@ PLANTS = {
     ),
     "entity": (in_the_middle("&amp;"), {"HTML entities"}, "system if it has HTML entities"),
     "control": (in_the_middle("\x07x"), {"control characters"}, "system if it has control"),
-    "outer space": ("{} ".format, {"outer white space"}, "system if white space stands"),
+    "outer space": (
+        "{} ".format,
+        {"outer white space"},
+        "system if it starts or ends with white space",
+    ),
     "inner space": (
         lambda text: text.replace(" ", "  ", 1),
         {"inner white space"},
@@ -163,7 +172,7 @@ def test_a_planted_format_leak_is_found_named_and_fixed(plant, swapped):
     if swapped:
         rule = rule.replace("system if", "human if")
     assert any(rule in leak.rule for leak in report.format if leak.significant)
-    hint = remedy_for(report)
+    hint = normaliser_for(report)
     sides = [normalise_passages(side(texts, "x"), hint) for texts in (human, system)]
     assert significant(find_leaks(*sides).format) == set()
 
@@ -235,7 +244,7 @@ def test_the_dialogue_is_the_unit_of_the_test():
     planted = [f"&amp; {t}" if i // 20 % 8 == 0 else t for i, t in enumerate(texts)]
     report = compare(sentences(1_200, seed=1), planted, per_dialogue=20)
     leak = named(report, "HTML entities")
-    dialogues = round(leak.system * report.test_dialogues)  # each whole or not at all
+    dialogues = round(leak.system * report.test_dialogues)  # complete or not at all
     assert report.train_dialogues + report.test_dialogues == 60
     assert 1 <= dialogues <= 8
     assert leak.p_value == pytest.approx(0.5**dialogues)
@@ -315,7 +324,7 @@ def test_a_response_is_not_a_repeat_of_itself():
     assert leak.human == 0 and leak.significant
 
 
-def test_words_are_scored_by_other_dialogues_than_their_own():
+def test_words_are_scored_with_other_dialogues():
     rows = Rows(
         human=np.arange(4),
         system=np.arange(4),
@@ -325,7 +334,7 @@ def test_words_are_scored_by_other_dialogues_than_their_own():
         train=np.tile([True, True, False, False], 2),
         fold=np.tile([True, False, True, False], 2),
     )
-    alone = np.arange(8)  # each response has a word of its own
+    alone = np.arange(8)  # each response has a unique word
     assert _scores(alone, alone, rows).tolist() == [0] * 8
     shared = np.array([1, 1, 1, 2, 2, 2, 1, 2])  # the human word 1, and the system's word 2
     assert np.sign(_scores(shared, alone, rows)).tolist() == [1, 1, 1, -1, -1, -1, 1, -1]
@@ -359,12 +368,12 @@ def test_canned_answers_are_not_taken_for_markers():
 
 def test_the_remedy_cuts_only_where_one_side_was_cut_off():
     human, system = ([t.replace(",", "") for t in sentences(seed=seed)] for seed in (1, 2))
-    assert remedy_for(compare(human, system)) == Normaliser()
-    assert remedy_for(compare(human, [f"{text} STOP" for text in system])).markers == ("STOP",)
-    hint = remedy_for(compare(human, [cut_off(text) for text in system]))
+    assert normaliser_for(compare(human, system)) == Normaliser()
+    assert normaliser_for(compare(human, [f"{text} STOP" for text in system])).markers == ("STOP",)
+    hint = normaliser_for(compare(human, [cut_off(text) for text in system]))
     assert hint.max_tokens == 7  # the last of 8 may be a piece of a word
     both = [normalise_passages(side(texts, "x"), hint) for texts in (human, map(cut_off, system))]
-    longest = [max(map(count_tokens, each["response"])) for each in both]
+    longest = [max(map(count_tokens, side["response"])) for side in both]
     assert longest == [hint.max_tokens] * 2
 
 
@@ -388,7 +397,7 @@ def test_pairs_are_made_by_id_and_the_rest_left_out():
 
 
 def test_pairs_are_made_by_context_where_ids_differ():
-    human = side(sentences(241, 1), "human", "h", context=True)  # each context stands there twice
+    human = side(sentences(241, 1), "human", "h", context=True)  # each context occurs twice
     system = side(map(str.upper, sentences(240, 2)), "bot", "s", context=True)
     report = find_leaks(human, system)
     assert report.paired and report.human == 240 and report.human_left_out == 1
@@ -445,7 +454,7 @@ def test_passages_without_dialogue_ids_stand_for_themselves():
 
 def test_too_few_dialogues_say_what_to_do():
     with pytest.raises(
-        BadInput, match=r"20 dialogues and tests on 20 others.*got \d+ and \d+"
+        BadInput, match=r"20 dialogues for training and 20 for the test.*got \d+ and \d+"
     ) as bad:
         compare(sentences(30, 1), sentences(30, 2))
     assert "Give more dialogues" in bad.value.hint
@@ -477,13 +486,15 @@ def test_the_table_names_leaks_in_red_and_says_what_to_do():
     report = compare(human, [f"<s> {text}" for text in sentences(seed=2)])
     text = rendered(report)
     assert verdict(report) in text
-    assert verdict(report).startswith("1 format leak: a judge reaches 1.000 by the start marker")
+    assert verdict(report).startswith(
+        "1 format leak: the start marker alone gives an accuracy of 1.000"
+    )
     assert verdict(report).endswith("Run again with --normalise.")
     assert re.search(r"\x1b\[1;31mstart marker\x1b", text)
     assert re.search(r"\x1b\[31m[^\n]*<\.001", text)
     assert not re.search(r"\x1b\[\d*;?31mHTML", text)
     assert "[red]" in text  # what users wrote is not markup
-    assert "remedy: remove markers from both sides" in text
+    assert "fix: remove markers from both sides" in text
     assert "Format, fixable" in text and "Content, reported" in text and report.signature in text
 
 
@@ -491,7 +502,10 @@ def test_the_verdict_tells_content_and_nothing_apart():
     human, system = sentences(seed=1), sentences(seed=2)
     assert verdict(compare(human, system)).startswith("No leak found")
     short = compare(human, [" ".join(text.split()[:4]) + "." for text in system])
-    assert re.match(r"No format leak\. \d content leaks?: a judge reaches \.?\d", verdict(short))
+    assert re.match(
+        r"No format leak\. \d content leaks?: the .* alone gives an accuracy of \.?\d",
+        verdict(short),
+    )
     assert "--normalise" not in verdict(short)
     unpaired = find_leaks(side(human, "human", "h"), side(system, "bot", "s"))
     assert "unpaired because no id and no context is shared" in " ".join(rendered(unpaired).split())
@@ -531,11 +545,11 @@ def test_markers_of_multirefeval_are_found_and_go(shared):
     assert start.rule == "human if it starts with _go" and start.accuracy > 0.995
     assert end.rule == "human if it ends with _eos" and end.accuracy > 0.995
     assert max(start.p_holm, end.p_holm) < 1e-6
-    hint = remedy_for(report)
+    hint = normaliser_for(report)
     level = find_leaks(normalise_passages(human, hint), normalise_passages(system, hint))
     assert significant(level.format) == set()
     assert named(level, "start marker").accuracy == 0.5
-    assert named(level, "vocabulary").accuracy > 0.8  # what was said still tells
+    assert named(level, "vocabulary").accuracy > 0.8  # the words still differ
 
 
 @pytest.mark.shared

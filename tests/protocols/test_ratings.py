@@ -1,4 +1,4 @@
-"""Agreement of judges with people over systems."""
+"""Agreement of evaluators with people over systems."""
 
 import numpy as np
 import pyarrow as pa
@@ -16,9 +16,10 @@ def scores():
     for number, system in enumerate("abcd"):
         for key in range(60):
             for label in (1, 0):
-                taken = bool(rng.random() < (0.9 if label else 0.2 * (number + 1)))
+                predicted = bool(rng.random() < (0.9 if label else 0.2 * (number + 1)))
                 rows.append({"evaluator": "judge", "system": system, "scenario": "human_machine",
-                             "id": str(key), "label": label, "taken": taken})  # fmt: skip
+                             "id": str(key), "label": label,
+                             "predicted_human": predicted})  # fmt: skip
     return pa.Table.from_pylist(rows)
 
 
@@ -28,20 +29,22 @@ def rated(values):
 
 
 def test_agreement_is_spearmans_of_the_means(scores):
-    found = rank_agreement(scores, rated({"a": 1.0, "b": 3.0, "c": 2.0, "d": 4.0}), "judge")
+    agreement = rank_agreement(scores, rated({"a": 1.0, "b": 3.0, "c": 2.0, "d": 4.0}), "judge")
     names = list("abcd")
-    expected = spearmanr([found["adversuc"][n] for n in names], [found["rating"][n] for n in names])
-    assert found["spearman"] == pytest.approx(expected.statistic)
-    assert found["low"] <= found["spearman"] <= found["high"]
-    assert (found["systems"], found["n"]) == (4, 60)
+    expected = spearmanr(
+        [agreement.adversuc[n] for n in names], [agreement.rating[n] for n in names]
+    )
+    assert agreement.spearman == pytest.approx(expected.statistic)
+    assert agreement.low <= agreement.spearman <= agreement.high
+    assert (agreement.systems, agreement.n) == (4, 60)
 
 
 def test_systems_can_be_left_out(scores):
     ratings = rated({"a": 4.0, "b": 2.0, "c": 3.0, "d": 3.5})
     whole = rank_agreement(scores, ratings, "judge")
     part = rank_agreement(scores, ratings, "judge", without=["a"])
-    assert part["systems"] == 3
-    assert part["spearman"] > whole["spearman"]
+    assert part.systems == 3
+    assert part.spearman > whole.spearman
 
 
 def test_too_few_rated_systems_say_so(scores):

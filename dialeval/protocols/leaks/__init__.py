@@ -1,6 +1,6 @@
-"""The leak check: what gives a system away to a judge who does not read for meaning."""
+"""The leak check: format and style traits that distinguish a system without its meaning."""
 
-from dialeval.protocols.leaks.report import LeakReport, find_leaks, remedy_for
-from dialeval.protocols.leaks.trial import Leak
+from dialeval.metrics.leak_results import Leak, LeakReport
+from dialeval.protocols.leaks.report import find_leaks, normaliser_for
 
-__all__ = ["Leak", "LeakReport", "find_leaks", "remedy_for"]
+__all__ = ["Leak", "LeakReport", "find_leaks", "normaliser_for"]

@@ -1,11 +1,11 @@
-"""Traits as columns of numbers, and how to speak of a rule about them."""
+"""Traits as columns of numbers, and rules on them in words."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from dialeval.dialogues.surface import CONTENT_TRAITS, FORMAT_TRAITS, Trait
+from dialeval.dialogues.traits import CONTENT_TRAITS, FORMAT_TRAITS, Trait
 from dialeval.dialogues.types import text_hash
 from dialeval.protocols.leaks.measures import Table
 from dialeval.protocols.leaks.rows import Rows
@@ -13,14 +13,14 @@ from dialeval.protocols.leaks.rows import Rows
 SHORTEST = 5  # tokens; shorter responses are terse, not cut off
 _EMPTY = np.uint64(text_hash([""]))
 _LISTED = 200  # categories that are looked through to put a rule into words
-_MARKED = ((0, "start marker", "it starts with"), (1, "end marker", "it ends with"))
-_MARKER_REMEDY = "remove markers from both sides"
-_CUT_REMEDY = "cut both sides to the same number of tokens"
+_MARKERS = ((0, "start marker", "it starts with"), (1, "end marker", "it ends with"))
+_MARKER_HINT = "remove markers from both sides"
+_CUT_HINT = "cut both sides to the same number of tokens"
 
 
 @dataclass(frozen=True)
 class Rule:
-    """Which values are taken for human: intervals between cuts, each closed on the right."""
+    """Which values are predicted to be human: intervals between cuts, closed on the right."""
 
     cuts: np.ndarray
     human: np.ndarray  # one more than cuts
@@ -39,49 +39,56 @@ class Feature:
     name: str
     measures: str
     values: np.ndarray  # (rows,) what the rule sees
-    say: Callable[[Rule], str]
+    describe: Callable[[Rule], str]
     hint: str = ""
-    shown: np.ndarray | None = None  # (rows,) what is averaged for the reader, if not the values
+    shown: np.ndarray | None = None  # (rows,) what the report averages, if not the values
 
     @property
     def is_format(self) -> bool:
+        """Whether a normaliser removes it."""
         return bool(self.hint)
 
     def mean(self, mask: np.ndarray) -> float:
+        """The mean over some rows."""
         values = self.values if self.shown is None else self.shown
         return float(values[mask].mean(dtype=float))
 
-    def words(self, rule: Rule) -> str:
+    def rule_text(self, rule: Rule) -> str:
+        """A rule in words."""
         if rule:
-            return self.say(rule)
+            return self.describe(rule)
         return "too alike for a rule" if np.ptp(self.values) else "same on both sides"
 
 
 def format_features(table: Table, rows: Rows) -> Iterator[Feature]:
-    for column, name, clause in _MARKED:
-        values, say = _telling(table.ends[:, column], table, rows, clause)
-        marked = table.ends[:, column] != 0
-        yield Feature(name, f"{clause} a marker", values, say, _MARKER_REMEDY, marked)
+    """Traits of the format: markers, spacing, typography and the like."""
+    for column, name, clause in _MARKERS:
+        values, describe = _category_scores(table.edge_codes[:, column], table, rows, clause)
+        has_marker = table.edge_codes[:, column] != 0
+        yield Feature(name, f"{clause} a marker", values, describe, _MARKER_HINT, has_marker)
     yield from (_from_trait(trait, table) for trait in FORMAT_TRAITS)
-    values, clause = _breaks_off(table, rows)
-    yield Feature("maximal length", clause, values, _yes_no(clause), _CUT_REMEDY)
+    values, clause = _is_cut_off(table, rows)
+    yield Feature("maximal length", clause, values, _yes_no(clause), _CUT_HINT)
 
 
 def content_features(table: Table, rows: Rows) -> Iterator[Feature]:
+    """Traits of the content: length, repetition and words."""
     yield from (_from_trait(trait, table) for trait in CONTENT_TRAITS)
     unit = "other training responses with the same words"
     yield Feature("repeated response", unit, _repeats(table, rows), _numeric(unit))
     for column, name in ((2, "first word"), (3, "last word")):
-        values, say = _telling(table.ends[:, column], table, rows, f"the {name} is")
-        yield Feature(name, f"log-odds (human) of the {name}", values, say)
+        values, describe = _category_scores(
+            table.edge_codes[:, column], table, rows, f"the {name} is"
+        )
+        yield Feature(name, f"log-odds (human) of the {name}", values, describe)
     unit = "log-odds (human) of the words"
     words, owner = np.asarray(table.words), np.asarray(table.owner)
     yield Feature("vocabulary", unit, _scores(words, owner, rows), _numeric(unit))
 
 
 def _from_trait(trait: Trait, table: Table) -> Feature:
-    say = _yes_no(trait.measures) if trait.yes_no else _numeric(trait.measures)
-    return Feature(trait.name, trait.measures, table[trait.name], say, trait.hint)
+    describe = _yes_no(trait.measures) if trait.yes_no else _numeric(trait.measures)
+    return Feature(trait.name, trait.measures, table[trait.name], describe, trait.hint)
 
 
 def _yes_no(clause: str) -> Callable[[Rule], str]:
@@ -89,7 +96,7 @@ def _yes_no(clause: str) -> Callable[[Rule], str]:
 
 
 def _numeric(unit: str) -> Callable[[Rule], str]:
-    def say(rule: Rule) -> str:
+    def describe(rule: Rule) -> str:
         bounds = [-np.inf, *rule.cuts, np.inf]
         system = [
             _interval(unit, low, high)
@@ -98,7 +105,7 @@ def _numeric(unit: str) -> Callable[[Rule], str]:
         ]
         return f"system if {' or '.join(system)}"
 
-    return say
+    return describe
 
 
 def _interval(unit: str, low: float, high: float) -> str:
@@ -112,7 +119,7 @@ def _side(human: bool) -> str:
     return "human" if human else "system"
 
 
-def _telling(
+def _category_scores(
     codes: np.ndarray, table: Table, rows: Rows, clause: str
 ) -> tuple[np.ndarray, Callable[[Rule], str]]:
     """Log-odds of each response's category, and a rule on them in words of the categories."""
@@ -122,17 +129,17 @@ def _telling(
         np.bincount(codes[rows.train & side], minlength=len(names)) / (rows.train & side).sum()
         for side in (is_human, ~is_human)
     )
-    gap = np.where(human + system > 0, np.abs(human - system), -1)  # the unseen come last
-    gap[0] = min(gap[0], 0)  # and before them what has no name
+    gap = np.where(human + system > 0, np.abs(human - system), -1)  # unseen categories come last
+    gap[0] = min(gap[0], 0)  # and before them the empty one
     ranked = np.argsort(-gap, kind="stable")[:_LISTED]
 
-    def say(rule: Rule) -> str:
-        taken = rule(odds(ranked))
-        like = [names[code] for code in ranked[(taken == taken[0]) & (gap[ranked] >= 0)]]
+    def describe(rule: Rule) -> str:
+        predicted = rule(odds(ranked))
+        like = [names[code] for code in ranked[(predicted == predicted[0]) & (gap[ranked] >= 0)]]
         more = " or the like" if len(like) > 3 else ""
-        return f"{_side(taken[0])} if {clause} {', '.join(like[:3])}{more}"
+        return f"{_side(predicted[0])} if {clause} {', '.join(like[:3])}{more}"
 
-    return _scores(codes, np.arange(len(codes)), rows), say
+    return _scores(codes, np.arange(len(codes)), rows), describe
 
 
 def _log_odds(codes: np.ndarray, is_human: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
@@ -149,10 +156,10 @@ def _log_odds(codes: np.ndarray, is_human: np.ndarray) -> Callable[[np.ndarray],
 
 
 def _scores(codes: np.ndarray, owner: np.ndarray, rows: Rows) -> np.ndarray:
-    """Sum of the log-odds of each row's codes, learnt on other dialogues than the row's own.
+    """Sum of the log-odds of each row's codes, learnt on other dialogues.
 
-    Test rows are scored by the training half. Its own rows are scored by one another's halves,
-    for a rule learnt on scores of words already counted would expect too much of them.
+    Test rows are scored with the training half. Training rows are scored with the other half of
+    it: a rule learnt on scores of words that were counted would expect too much.
     """
     train, fold = rows.train, rows.fold
     scores = np.zeros(len(train))
@@ -168,22 +175,24 @@ def _scores(codes: np.ndarray, owner: np.ndarray, rows: Rows) -> np.ndarray:
 
 
 def _repeats(table: Table, rows: Rows) -> np.ndarray:
-    """How often each response stands in the training half, itself not counted."""
+    """How often each response occurs in the training half, itself not counted."""
     texts, times = np.unique(table.text[rows.train], return_counts=True)
-    at = np.minimum(np.searchsorted(texts, table.text), len(texts) - 1)
-    found = np.where(texts[at] == table.text, times[at], 0) - rows.train
-    return np.where(table.text == _EMPTY, 0, found).astype(np.float32)  # silence is its own trait
+    index = np.minimum(np.searchsorted(texts, table.text), len(texts) - 1)
+    counts = np.where(texts[index] == table.text, times[index], 0) - rows.train
+    return np.where(table.text == _EMPTY, 0, counts).astype(
+        np.float32
+    )  # empty responses are another trait
 
 
-def _breaks_off(table: Table, rows: Rows) -> tuple[np.ndarray, str]:
-    """Whether a response ends, unfinished, where all responses of one side end."""
-    caps = [(*_cap(table.lengths[:, at], rows), at) for at in (0, 1)]
-    share, cap, at = max(caps)
+def _is_cut_off(table: Table, rows: Rows) -> tuple[np.ndarray, str]:
+    """Whether a response ends unfinished at the greatest length of one side."""
+    caps = [(*_cap(table.lengths[:, column], rows), column) for column in (0, 1)]
+    share, cap, column = max(caps)
     if not share:
-        nothing = np.zeros(len(table.lengths), dtype=np.float32)
-        return nothing, "it breaks off at the greatest length of one side"
-    values = (table.lengths[:, at] == cap) & (table["no final punctuation"] > 0)
-    unit = ("tokens", "words")[at]
+        zeros = np.zeros(len(table.lengths), dtype=np.float32)
+        return zeros, "it breaks off at the greatest length of one side"
+    values = (table.lengths[:, column] == cap) & (table["no final punctuation"] > 0)
+    unit = ("tokens", "words")[column]
     return values.astype(np.float32), f"it breaks off at {cap} {unit}, the most that one side has"
 
 
@@ -191,7 +200,7 @@ def _cap(lengths: np.ndarray, rows: Rows) -> tuple[float, int]:
     """Share of the responses at the greatest length of the shorter side, and that length.
 
     A cap shows as a pile at the end of the distribution; without one the share is 0. The
-    greatest length is the 99.5th percentile, lest one odd response hide the pile.
+    greatest length is the 99.5th percentile, so that one odd response does not hide the pile.
     """
     sides = [lengths[rows.train & side] for side in (rows.is_human, ~rows.is_human)]
     tops = [int(np.percentile(side, 99.5, method="inverted_cdf")) for side in sides]

@@ -1,4 +1,4 @@
-"""What is measured in each response, and the markers that look like words."""
+"""Measurements of each response, and markers that look like words."""
 
 from array import array
 from collections import Counter
@@ -6,20 +6,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from dialeval.dialogues.format_steps import edges, fix_encoding
+from dialeval.dialogues.normaliser import Normaliser
 from dialeval.dialogues.storage import Passages, batches
-from dialeval.dialogues.surface import (
-    CONTENT_TRAITS,
-    FORMAT_TRAITS,
-    Normaliser,
-    edges,
-    fix_encoding,
-)
 from dialeval.dialogues.tokens import count_tokens, tokens
+from dialeval.dialogues.traits import CONTENT_TRAITS, FORMAT_TRAITS
 from dialeval.dialogues.types import text_hash
 from dialeval.protocols.leaks.rows import Rows
 
 _TRAITS = FORMAT_TRAITS + CONTENT_TRAITS
-_COLUMN = {trait.name: at for at, trait in enumerate(_TRAITS)}
+_COLUMN = {trait.name: index for index, trait in enumerate(_TRAITS)}
 _PUNCTUATION = ".,!?;:…'\"()-"
 
 
@@ -29,7 +25,7 @@ class Table:
     def __init__(self, rows: int, markers: tuple[str, ...]):
         self.traits = np.empty((rows, len(_TRAITS)), dtype=np.float32)
         self.lengths = np.empty((rows, 2), dtype=np.int32)  # tokens; words between spaces
-        self.ends = np.empty((rows, 4), dtype=np.int32)  # start, end marker; first, last word
+        self.edge_codes = np.empty((rows, 4), dtype=np.int32)  # start, end marker; first, last word
         self.text = np.empty(rows, dtype=np.uint64)  # hash of the normalised response
         self.words, self.owner = array("i"), array("i")  # of all responses, and the row of each
         self.codes: dict[str, int] = {"": 0}
@@ -45,7 +41,7 @@ class Table:
         self.text[row] = text_hash([level])
         words = tokens(level)
         first, last = (words[0], words[-1]) if words else ("", "")
-        self.ends[row] = self._codes([parts.start, parts.end, first, last])
+        self.edge_codes[row] = self._codes([parts.start, parts.end, first, last])
         self.words.extend(self._codes(words))
         self.owner.extend([row] * len(words))
 
@@ -57,21 +53,35 @@ class Table:
 
     @property
     def names(self) -> list[str]:
+        """Words and markers by code."""
         return list(self.codes)
 
 
 def measure(human: Passages, system: Passages, rows: Rows, markers: tuple[str, ...]) -> Table:
+    """Measure all responses.
+
+    Args:
+        human, system (`Passages`):
+            Both sides.
+        rows (`Rows`):
+            Which responses are compared.
+        markers (`tuple[str, ...]`):
+            Markers that look like words.
+
+    Returns:
+        `Table`: One row per response, human ones first.
+    """
     table = Table(len(rows.dialogue), markers)
-    for at, text in responses(human, rows.human):
-        table.put(at, text)
-    for at, text in responses(system, rows.system):
-        table.put(len(rows.human) + at, text)
+    for row, text in responses(human, rows.human):
+        table.put(row, text)
+    for row, text in responses(system, rows.system):
+        table.put(len(rows.human) + row, text)
     _fill(table.traits, rows.train)
     return table
 
 
 def _fill(traits: np.ndarray, train: np.ndarray) -> None:
-    """Give what cannot be seen in a text the middle value of the training half, to tell nothing."""
+    """Replace missing values by the median of the training half, so that they carry no signal."""
     for column in traits.T:
         unseen = np.isnan(column)
         seen = column[train & ~unseen]
@@ -80,50 +90,60 @@ def _fill(traits: np.ndarray, train: np.ndarray) -> None:
 
 def responses(passages: Passages, rows: np.ndarray) -> Iterator[tuple[int, str]]:
     """The responses in some rows, in the order of the file, with their position in `rows`."""
-    place = np.full(len(passages), -1)
-    place[rows] = np.arange(len(rows))
+    position_of = np.full(len(passages), -1)
+    position_of[rows] = np.arange(len(rows))
     start = 0
     for batch in batches(passages.select_columns(["response"])):
-        places = place[start : start + batch.num_rows].tolist()
-        for at, text in zip(places, batch["response"].to_pylist(), strict=True):
-            if at >= 0:
-                yield at, text or ""
+        positions = position_of[start : start + batch.num_rows].tolist()
+        for row, text in zip(positions, batch["response"].to_pylist(), strict=True):
+            if row >= 0:
+                yield row, text or ""
         start += batch.num_rows
 
 
 def find_markers(human: Passages, system: Passages, rows: Rows) -> tuple[str, ...]:
-    """Tokens that begin or end most responses of one side, and that the other side never uses."""
+    """Tokens that begin or end most responses of one side, and that the other side never uses.
+
+    Args:
+        human, system (`Passages`):
+            Both sides.
+        rows (`Rows`):
+            Which responses are compared.
+
+    Returns:
+        `tuple[str, ...]`: The tokens.
+    """
     sides = (
         (human, rows.human, rows.train[rows.is_human]),
         (system, rows.system, rows.train[~rows.is_human]),
     )
-    found = [
+    markers = [
         token
         for side, other in (sides, sides[::-1])
-        for token in _common_ends(*side)
+        for token in _common_edges(*side)
         if _share_with(token, *other) <= 0.005
     ]
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(markers))
 
 
-def _common_ends(passages: Passages, rows: np.ndarray, train: np.ndarray) -> Iterator[str]:
+def _common_edges(passages: Passages, rows: np.ndarray, train: np.ndarray) -> Iterator[str]:
     """The token that begins, and the one that ends, at least half of the training responses."""
-    ends = (Counter(), Counter())
-    for at, text in responses(passages, rows):
-        if train[at] and len(words := edges(text).core.split()) > 1:
-            ends[0][words[0], words[1]] += 1
-            ends[1][words[-1], words[-2]] += 1
-    for pairs in ends:
+    edge_pairs = (Counter(), Counter())
+    for row, text in responses(passages, rows):
+        if train[row] and len(words := edges(text).core.split()) > 1:
+            edge_pairs[0][words[0], words[1]] += 1
+            edge_pairs[1][words[-1], words[-2]] += 1
+    for pairs in edge_pairs:
         tokens_alone = Counter()
         for (token, _), times in pairs.items():
             tokens_alone[token] += times
         for token, times in tokens_alone.most_common(1):
-            # What stands beside a marker varies: the last word of a canned answer is none.
+            # The neighbours of a marker vary: the last word of a canned answer is no marker.
             varied = max(n for (first, _), n in pairs.items() if first == token) < times / 2
             if times >= train.sum() / 2 and varied and token.strip(_PUNCTUATION):
                 yield token
 
 
 def _share_with(token: str, passages: Passages, rows: np.ndarray, train: np.ndarray) -> float:
-    found = sum(token in text.split() for at, text in responses(passages, rows) if train[at])
-    return found / train.sum()
+    count = sum(token in text.split() for row, text in responses(passages, rows) if train[row])
+    return count / train.sum()

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dialeval.dialogues.pairing import partners
+from dialeval.dialogues.matching import partners
 from dialeval.dialogues.sources import BadInput
 from dialeval.dialogues.splits import row_hashes
 from dialeval.dialogues.storage import Passages
 from dialeval.dialogues.types import text_hash
 
-_FEWEST = 20  # dialogues in a half
+_MIN_DIALOGUES = 20  # dialogues in a half
 _EMPTY = np.uint64(text_hash([""]))
 
 
@@ -28,6 +28,7 @@ class Rows:
 
     @property
     def test(self) -> np.ndarray:
+        """The rows of the test half."""
         return ~self.train
 
     def units(self, mask: np.ndarray) -> np.ndarray:
@@ -35,7 +36,7 @@ class Rows:
         return np.unique(self.dialogue[mask], return_inverse=True)[1]
 
     def dialogues(self, mask: np.ndarray) -> int:
-        """How many dialogues some rows come from; unpaired, each side's are its own."""
+        """How many dialogues some rows come from; unpaired sides share none."""
         if self.paired:
             return len(np.unique(self.dialogue[mask]))
         sides = (mask & self.is_human, mask & ~self.is_human)
@@ -43,58 +44,69 @@ class Rows:
 
 
 def align(human: Passages, system: Passages, seed: int) -> Rows:
-    """The responses to compare: in pairs where there are any, else as two samples."""
-    left, right = partners(human, system)
-    paired = len(left) > 0
+    """The responses to compare: in pairs where there are any, else as two samples.
+
+    Args:
+        human, system (`Passages`):
+            Both sides.
+        seed (`int`):
+            Seed of the split into halves.
+
+    Returns:
+        `Rows`: Row numbers, dialogues and halves.
+    """
+    human_index, system_index = partners(human, system)
+    paired = len(human_index) > 0
     if paired:
-        ours = theirs = _filled(
-            row_hashes(human, ["dialogue_id"])[left],
-            row_hashes(system, ["dialogue_id"])[right],
-            *(row_hashes(human, [name])[left] for name in ("id", "context")),
+        human_dialogues = system_dialogues = _first_nonempty(
+            row_hashes(human, ["dialogue_id"])[human_index],
+            row_hashes(system, ["dialogue_id"])[system_index],
+            *(row_hashes(human, [name])[human_index] for name in ("id", "context")),
         )
     else:
-        left, right = np.arange(len(human)), np.arange(len(system))
-        ours, theirs = _own_dialogues(human), _own_dialogues(system)
-    sound = _not_borrowed_across(theirs, row_hashes(system, ["source_dialogue_id"])[right], seed)
-    right, theirs = right[sound], theirs[sound]
+        human_index, system_index = np.arange(len(human)), np.arange(len(system))
+        human_dialogues, system_dialogues = _dialogue_hashes(human), _dialogue_hashes(system)
+    sources = row_hashes(system, ["source_dialogue_id"])[system_index]
+    same_half = _source_in_same_half(system_dialogues, sources, seed)
+    system_index, system_dialogues = system_index[same_half], system_dialogues[same_half]
     if paired:
-        left, ours = left[sound], ours[sound]
-    dialogue = np.concatenate([ours, theirs])
+        human_index, human_dialogues = human_index[same_half], human_dialogues[same_half]
+    dialogue = np.concatenate([human_dialogues, system_dialogues])
     train, fold = _halves(dialogue, seed)
-    is_human = np.arange(len(dialogue)) < len(left)
-    rows = Rows(left, right, paired, is_human, dialogue, train, fold)
+    is_human = np.arange(len(dialogue)) < len(human_index)
+    rows = Rows(human_index, system_index, paired, is_human, dialogue, train, fold)
     _check_size(rows)
     return rows
 
 
-def _not_borrowed_across(dialogue: np.ndarray, source: np.ndarray, seed: int) -> np.ndarray:
-    """Which replies come from a dialogue on their own side of every split.
+def _source_in_same_half(dialogue: np.ndarray, source: np.ndarray, seed: int) -> np.ndarray:
+    """Which replies come from a dialogue in the same part of every split.
 
-    A random reply is some other dialogue's human reply. Were it learnt as random in one half and
-    met as human in the other, its very words would tell, the wrong way round.
+    A random reply is the human reply of another dialogue. If it were learnt as random in one half
+    and tested as human in the other, its words would mislead the rule.
     """
-    source = _filled(source, dialogue)
+    source = _first_nonempty(source, dialogue)
     (train, fold), (source_train, source_fold) = (
-        _halves(each, seed) for each in (dialogue, source)
+        _halves(column, seed) for column in (dialogue, source)
     )
     return (train == source_train) & (~train | (fold == source_fold))
 
 
-def _own_dialogues(passages: Passages) -> np.ndarray:
+def _dialogue_hashes(passages: Passages) -> np.ndarray:
     columns = (row_hashes(passages, [name]) for name in ("dialogue_id", "id", "context"))
-    return _filled(*columns, np.arange(len(passages), dtype=np.uint64))
+    return _first_nonempty(*columns, np.arange(len(passages), dtype=np.uint64))
 
 
-def _filled(*columns: np.ndarray) -> np.ndarray:
+def _first_nonempty(*columns: np.ndarray) -> np.ndarray:
     """The first of several hashes that is not of the empty text."""
-    found = columns[0]
+    values = columns[0]
     for column in columns[1:]:
-        found = np.where(found == _EMPTY, column, found)
-    return found
+        values = np.where(values == _EMPTY, column, values)
+    return values
 
 
 def _halves(dialogue: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Two coins for each dialogue. The salt keeps them apart from `data split` with this seed."""
+    """Two random bits for each dialogue; the salt makes them independent of `data split`."""
     names, inverse = np.unique(dialogue, return_inverse=True)
     hashes = np.array(
         [text_hash(["leaks", str(seed), f"{name:x}"]) & 3 for name in names.tolist()], dtype=int
@@ -108,9 +120,9 @@ def _check_size(rows: Rows) -> None:
         min(len(np.unique(rows.dialogue[half & side])) for side in sides)
         for half in (rows.train, rows.test)
     ]
-    if min(sizes) < _FEWEST:
+    if min(sizes) < _MIN_DIALOGUES:
         raise BadInput(
-            f"A leak check learns on {_FEWEST} dialogues and tests on {_FEWEST} others at least, "
-            f"but got {sizes[0]} and {sizes[1]}.",
-            hint="Give more dialogues, and see that their `dialogue_id` differ.",
+            f"A leak check needs at least {_MIN_DIALOGUES} dialogues for training and "
+            f"{_MIN_DIALOGUES} for the test, but got {sizes[0]} and {sizes[1]}.",
+            hint="Give more dialogues, and check that their `dialogue_id` differ.",
         )

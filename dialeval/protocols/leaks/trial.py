@@ -1,4 +1,4 @@
-"""The trial: rules learnt on one half of the dialogues, tested on the other."""
+"""Rules on one trait each, learnt on one half of the dialogues and tested on the other."""
 
 from dataclasses import dataclass
 
@@ -6,48 +6,10 @@ import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
 from dialeval.dialogues.storage import Passages
+from dialeval.metrics.leak_results import Leak
 from dialeval.metrics.significance import bootstrap_ratios, exchange_test, holm, sign_flip_test
 from dialeval.protocols.leaks.features import Feature, Rule
 from dialeval.protocols.leaks.rows import Rows
-
-
-@dataclass(frozen=True)
-class Leak:
-    """How far one trait alone tells a system from people.
-
-    Means, accuracy and interval are those of the held-out half.
-
-    Args:
-        measures (`str`):
-            What the numbers are.
-        accuracy (`float`):
-            Balanced accuracy of the rule; 0.5 is chance.
-        low, high (`float`):
-            95 % percentile bootstrap interval over dialogues.
-        p_value, p_holm (`float`):
-            One-sided, against chance; and adjusted for the number of traits.
-        rule (`str`):
-            What the judge does, learnt on the training half.
-        human_example, system_example (`str`, *optional*):
-            Held-out responses that the rule catches.
-        remedy (`str`):
-            What levels it; empty for content.
-    """
-
-    name: str
-    measures: str
-    human: float
-    system: float
-    accuracy: float
-    low: float
-    high: float
-    p_value: float
-    p_holm: float
-    significant: bool
-    rule: str
-    human_example: str | None
-    system_example: str | None
-    hint: str
 
 
 @dataclass(frozen=True)
@@ -69,24 +31,41 @@ class Examples:
     def __init__(self, human: Passages, system: Passages, rows: Rows):
         self.human, self.system, self.rows = human, system, rows
 
-    def caught(self, taken: np.ndarray, human: bool) -> str | None:
-        """The first test response of a side that was told rightly."""
+    def first_correct(self, predicted: np.ndarray, human: bool) -> str | None:
+        """The first test response of a side that was classified correctly."""
         rows = self.rows
-        found = np.flatnonzero(rows.test & (rows.is_human == human) & (taken == human))
-        if not len(found):
+        correct_rows = np.flatnonzero(rows.test & (rows.is_human == human) & (predicted == human))
+        if not len(correct_rows):
             return None
         if human:
-            return self.human[int(rows.human[found[0]])]["response"]
-        return self.system[int(rows.system[found[0] - len(rows.human)])]["response"]
+            return self.human[int(rows.human[correct_rows[0]])]["response"]
+        return self.system[int(rows.system[correct_rows[0] - len(rows.human)])]["response"]
 
 
-def judge(
+def measure_leaks(
     features: list[Feature], rows: Rows, seed: int, alpha: float, examples: Examples
 ) -> list[Leak]:
+    """The outcome of each trait.
+
+    Args:
+        features (`list[Feature]`):
+            The traits.
+        rows (`Rows`):
+            Sides, dialogues and halves.
+        seed (`int`):
+            Seed of resampling.
+        alpha (`float`):
+            Chance of any false alarm.
+        examples (`Examples`):
+            Responses to quote.
+
+    Returns:
+        `list[Leak]`: In the order of the features.
+    """
     rules = [_fit(feature.values, rows) for feature in features]
     pairs = list(zip(features, rules, strict=True))
-    taken = np.column_stack([rule(feature.values) for feature, rule in pairs])  # for human
-    trial = (_paired_trial if rows.paired else _unpaired_trial)(taken, rows, seed)
+    predicted = np.column_stack([rule(feature.values) for feature, rule in pairs])  # for human
+    trial = (_paired_trial if rows.paired else _unpaired_trial)(predicted, rows, seed)
     low, high = trial.interval
     adjusted = holm(trial.p_values)
     return [
@@ -95,18 +74,18 @@ def judge(
             measures=feature.measures,
             human=feature.mean(rows.test & rows.is_human),
             system=feature.mean(rows.test & ~rows.is_human),
-            accuracy=float(trial.accuracy[at]),
-            low=float(low[at]),
-            high=float(high[at]),
-            p_value=trial.p_values[at],
-            p_holm=float(adjusted[at]),
-            significant=bool(adjusted[at] <= alpha),
-            rule=feature.words(rule),
-            human_example=examples.caught(taken[:, at], True) if rule else None,
-            system_example=examples.caught(taken[:, at], False) if rule else None,
+            accuracy=float(trial.accuracy[index]),
+            low=float(low[index]),
+            high=float(high[index]),
+            p_value=trial.p_values[index],
+            p_holm=float(adjusted[index]),
+            significant=bool(adjusted[index] <= alpha),
+            rule=feature.rule_text(rule),
+            human_example=examples.first_correct(predicted[:, index], True) if rule else None,
+            system_example=examples.first_correct(predicted[:, index], False) if rule else None,
             hint=feature.hint,
         )
-        for at, (feature, rule) in enumerate(pairs)
+        for index, (feature, rule) in enumerate(pairs)
     ]
 
 
@@ -126,20 +105,20 @@ def _fit(values: np.ndarray, rows: Rows) -> Rule:
     return Rule(cuts[changes], human[np.append(True, changes)])
 
 
-def _paired_trial(taken: np.ndarray, rows: Rows, seed: int) -> _Trial:
-    human, size = _per_dialogue(taken, rows.test & rows.is_human, rows)
-    system, _ = _per_dialogue(taken, rows.test & ~rows.is_human, rows)
-    right = human + size[:, None] - system  # (dialogues, features)
+def _paired_trial(predicted: np.ndarray, rows: Rows, seed: int) -> _Trial:
+    human, size = _per_dialogue(predicted, rows.test & rows.is_human, rows)
+    system, _ = _per_dialogue(predicted, rows.test & ~rows.is_human, rows)
+    correct = human + size[:, None] - system  # (dialogues, features)
     return _Trial(
-        accuracy=right.sum(0) / (2 * size.sum()),
-        ratios=bootstrap_ratios(right, 2 * size, seed),
+        accuracy=correct.sum(0) / (2 * size.sum()),
+        ratios=bootstrap_ratios(correct, 2 * size, seed),
         p_values=[sign_flip_test(column, seed) for column in (human - system).T],
     )
 
 
-def _unpaired_trial(taken: np.ndarray, rows: Rows, seed: int) -> _Trial:
-    human, human_size = _per_dialogue(taken, rows.test & rows.is_human, rows)
-    system, system_size = _per_dialogue(taken, rows.test & ~rows.is_human, rows)
+def _unpaired_trial(predicted: np.ndarray, rows: Rows, seed: int) -> _Trial:
+    human, human_size = _per_dialogue(predicted, rows.test & rows.is_human, rows)
+    system, system_size = _per_dialogue(predicted, rows.test & ~rows.is_human, rows)
     drawn_human = bootstrap_ratios(human, human_size, seed)
     drawn_system = bootstrap_ratios(system, system_size, seed + 1)
     rates = (human / human_size[:, None]).T, (system / system_size[:, None]).T
@@ -150,9 +129,11 @@ def _unpaired_trial(taken: np.ndarray, rows: Rows, seed: int) -> _Trial:
     )
 
 
-def _per_dialogue(taken: np.ndarray, mask: np.ndarray, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
-    """How many responses of each dialogue were taken for human, of how many."""
+def _per_dialogue(
+    predicted: np.ndarray, mask: np.ndarray, rows: Rows
+) -> tuple[np.ndarray, np.ndarray]:
+    """How many responses of each dialogue are predicted to be human, and how many it has."""
     dialogue = rows.units(mask)
     sizes = np.bincount(dialogue)
-    sums = [np.bincount(dialogue, column, minlength=len(sizes)) for column in taken[mask].T]
+    sums = [np.bincount(dialogue, column, minlength=len(sizes)) for column in predicted[mask].T]
     return np.column_stack(sums), sizes
