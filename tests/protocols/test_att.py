@@ -172,7 +172,7 @@ def test_another_seed_gives_other_samples_of_an_external_model(played, tmp_path)
 def test_the_card_of_a_defender_names_its_data_and_its_attackers(played, method):
     folder, results, _ = played
     card = card_of(recognise(folder / "run" / "defenders" / method), f"me/{method}")
-    assert "human responses from: talk" in card
+    assert "human responses: talk" in card
     assert ("trained against it" in card) == (method in ("GAN", "ND", "ATT"))
     assert "not recorded" not in card and str(folder) not in card
     for system in ("Parrot", "dull", "Adversarial G, worst"):

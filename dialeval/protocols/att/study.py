@@ -220,7 +220,7 @@ class AttStudy:
             name,
         )
 
-    def _log(self, numbers: dict[str, Any]) -> None:
+    def _log(self, numbers: Mapping[str, Any]) -> None:
         self.on_progress({**numbers, "max_turns": self.config.max_turns})
         prefix = f"{numbers['game']}/{numbers['phase']}"
         logged = {
