@@ -35,6 +35,7 @@ app = typer.Typer(
     help="Can a dialogue system's replies be distinguished from a human's, and can that answer be "
     "trusted?",
     no_args_is_help=True,
+    rich_markup_mode="markdown",  # lines of a paragraph are joined
     pretty_exceptions_show_locals=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -10,13 +10,13 @@ from dialeval.commands.console import out, progress_bar, say
 
 def demo(
     output_dir: Annotated[
-        Path, typer.Option("--output-dir", "-o", help="Where pictures and parts go.")
+        Path, typer.Option("--output-dir", "-o", help="Folder for reports, pictures and data.")
     ] = Path("runs/demo"),
-    seed: Annotated[int, typer.Option(help="Seed of every hash and draw.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
 ) -> None:
-    """Read, describe and split 7,168 human chats, look for leaks, let systems answer, judge them.
+    """Show every step on the embedded corpus: data, leaks, systems, evaluation, robustness.
 
-    The weights of SmolLM2 come in a Python package; without it the other systems are judged alone.
+    The weights of SmolLM2 come in a Python package; without it the other systems are evaluated.
     """
     from dialeval.commands.data.options import read_files, read_options
     from dialeval.commands.data.split import write_parts
@@ -34,25 +34,25 @@ def demo(
     out.print(description_tables(description))
     picture = description_plot(description, output_dir / "chitchat.png")
 
-    out.rule("2  Three parts that share no dialogue: for a generator, its judge, and the test")
+    out.rule("2  Three parts that share no dialogue: for a generator, an evaluator, and the test")
     parts = write_parts(passages, report, options, PARTS, seed, output_dir / "parts")
 
-    out.rule("3  Human replies against random ones: can they be told apart without reading?")
+    out.rule("3  Human replies and random ones: does the format alone distinguish them?")
     pairs = Pairing("human_random", seed=seed)(parts["test"])
     write_passages(pairs, output_dir / "human_random.jsonl")
-    found = find_leaks(by_author(pairs, "human"), by_author(pairs, "random"), seed=seed)
-    out.print(*leak_tables(found), sep="\n")
+    leaks = find_leaks(by_author(pairs, "human"), by_author(pairs, "random"), seed=seed)
+    out.print(*leak_tables(leaks), sep="\n")
 
-    out.rule("4  Systems that answer: SmolLM2, a parrot, and one that never knows")
+    out.rule("4  Three systems respond: SmolLM2, a parrot, and a constant reply")
     systems = _answers(output_dir, parts["test"], seed)
 
-    out.rule("5  Can a judge tell them from humans, and can that judge be trusted?")
+    out.rule("5  Can they be distinguished from humans, and can that answer be trusted?")
     _evaluate(output_dir, systems, seed)
 
-    out.rule("6  Does SmolLM2 hold still when it should, and move when it must?")
+    out.rule("6  Does SmolLM2 change its replies when it should, and only then?")
     _perturb(output_dir, parts["test"], seed)
-    pages = (output_dir / each / "report.html" for each in ("evaluation", "robustness"))
-    shown = [str(each) for each in (*pages, picture) if each.is_file()]
+    pages = (output_dir / name / "report.html" for name in ("evaluation", "robustness"))
+    shown = [str(path) for path in (*pages, picture) if path.is_file()]
     say(f"Everything is in [bold]{output_dir}[/]; look at [bold]{', '.join(shown)}[/]")
 
 
@@ -60,7 +60,7 @@ CONTEXTS = 120
 
 
 def _answers(output_dir: Path, test: Any, seed: int) -> dict[str, Any]:
-    """Human passages of the test part, and what systems say in their place."""
+    """Human passages of the test part, and the responses of the systems, by name."""
     from dialeval.commands.generate import load_and_say
     from dialeval.dialogues import BadInput, ReadOptions, iterate, read
     from dialeval.dialogues.splits import sample_dialogues
@@ -68,7 +68,7 @@ def _answers(output_dir: Path, test: Any, seed: int) -> dict[str, Any]:
     from dialeval.responders.journal import generate
 
     human = sample_dialogues(test, CONTEXTS, seed)
-    asked = list(iterate(human))
+    passages = list(iterate(human))
     responders = [load_and_say(name, seed=seed, pool=human) for name in ("parrot", "constant")]
     try:
         settings = {"top_p": 0.9}
@@ -76,14 +76,14 @@ def _answers(output_dir: Path, test: Any, seed: int) -> dict[str, Any]:
         responders.insert(0, model)
     except BadInput as error:
         say(f"[yellow]Without SmolLM2: {error}[/]")
-    found = {"human": human}
-    replies = {passage.id: passage.response for passage in asked}
+    responses = {"human": human}
+    replies = {passage.id: passage.response for passage in passages}
     for responder in responders:
         path = output_dir / "systems" / f"{responder.name}.jsonl"
-        done = generate(responder, asked, path, overwrite=True)
-        found[responder.name] = read(str(done.path), ReadOptions(keep_duplicates=True))[0]
+        summary = generate(responder, passages, path, overwrite=True)
+        responses[responder.name] = read(str(summary.path), ReadOptions(keep_duplicates=True))[0]
     out.print(samples_table(output_dir / "systems" / f"{responders[0].name}.jsonl", 6, replies))
-    return found
+    return responses
 
 
 def _evaluate(output_dir: Path, systems: dict[str, Any], seed: int) -> None:
@@ -94,8 +94,8 @@ def _evaluate(output_dir: Path, systems: dict[str, Any], seed: int) -> None:
     folder = output_dir / "evaluation"
     run = EvaluationRun(seeds=3, seed=seed, output_dir=str(folder), overwrite=True)
     with progress_bar() as on_progress:
-        told = evaluate(align(human, systems), run, on_progress=on_progress)
-    show(told, folder, "table")
+        results = evaluate(align(human, systems), run, on_progress=on_progress)
+    show(results, folder, "table")
 
 
 PERTURBED = 30
@@ -103,7 +103,7 @@ STRATEGIES = ("random-swap", "stopword-dropout", "add-negation", "antonym")
 
 
 def _perturb(output_dir: Path, test: Any, seed: int) -> None:
-    """SmolLM2's replies to normal and perturbed contexts, with a page of their own."""
+    """SmolLM2's replies to normal and perturbed contexts, with a report."""
     from dialeval.commands.generate import contexts, load_and_say
     from dialeval.commands.robustness import show
     from dialeval.dialogues import BadInput
@@ -117,5 +117,5 @@ def _perturb(output_dir: Path, test: Any, seed: int) -> None:
         return
     folder = output_dir / "robustness"
     run = RobustnessRun(likelihood=False, seed=seed, output_dir=str(folder), overwrite=True)
-    asked = contexts(test, PERTURBED, seed)
-    show(robustness(asked, [model], perturbations(STRATEGIES), run), folder)
+    passages = contexts(test, PERTURBED, seed)
+    show(robustness(passages, [model], perturbations(STRATEGIES), run), folder)

@@ -9,7 +9,9 @@ import typer
 
 from dialeval.commands.console import out, progress_bar, say, say_warnings
 from dialeval.commands.data import options as o
-from dialeval.commands.evaluate import Evaluators, Formats
+from dialeval.commands.evaluate import Formats
+from dialeval.commands.settings import with_settings
+from dialeval.settings.evaluation import ReliabilityRun
 
 if TYPE_CHECKING:
     from dialeval.metrics.results import RunResults
@@ -17,7 +19,9 @@ if TYPE_CHECKING:
 NO_SYSTEM = "none"
 
 
+@with_settings(run=ReliabilityRun)
 def ere(
+    run: ReliabilityRun,
     human: o.Human = None,
     system: Annotated[
         list[str] | None,
@@ -26,7 +30,6 @@ def ere(
             "live system; parrot by default, none to skip that scenario. Repeatable."
         ),
     ] = None,
-    evaluator: Evaluators = None,
     scores: Annotated[
         Path | None,
         typer.Option(
@@ -46,10 +49,7 @@ def ere(
             "--transfer", help="With --scores: the evaluator was not retrained on the scenarios."
         ),
     ] = False,
-    output_dir: o.OutputDir = Path("runs/ere"),
     limit: o.Limit = None,
-    folds: o.Folds = 5,
-    seed: o.Seed = 0,
     format: Formats = "table",
     input_format: o.InputFormat = None,
     context_turns: o.ContextTurns = None,
@@ -57,7 +57,6 @@ def ere(
     skip_bad: o.SkipBad = False,
     max_new_tokens: o.NewTokens = 40,
     decoding: o.DecodingName = "sampling",
-    overwrite: o.Overwrite = False,
 ) -> None:
     """Test evaluators where the right answer is known: the evaluator reliability error (ERE).
 
@@ -70,8 +69,9 @@ def ere(
     from dialeval.commands.evaluate import check_options, read_data
     from dialeval.dialogues import BadInput
 
+    output_dir = Path(run.output_dir)
     check_options(format, limit, output_dir)
-    if scores and (human or system or evaluator):
+    if scores and (human or system or run.evaluators):
         hint = "Leave out --human, --system and --evaluator."
         raise BadInput("--scores cannot be combined with data to evaluate.", hint=hint)
     if scores:
@@ -79,21 +79,18 @@ def ere(
 
         results = reliability_of_scores(
             scores, output_dir, threshold, higher_is_human=not lower_is_human,
-            retrained=not transfer, seed=seed, overwrite=overwrite,
+            retrained=not transfer, seed=run.seed, overwrite=run.overwrite,
         )  # fmt: skip
         _show(results, output_dir, format)
         return
-    from dialeval.protocols.evaluation import EvaluationRun, reliability
+    from dialeval.protocols.evaluation import reliability
 
-    run = EvaluationRun(
-        evaluator, folds, seed=seed, output_dir=str(output_dir), overwrite=overwrite
-    )
     options = o.read_options(
         input_format, skip_bad, context_turns=context_turns, filter=filter, allow_empty=True
     )
     systems = [text for text in system or ["parrot"] if text != NO_SYSTEM]
     data = read_data(
-        human, systems, options, output_dir, limit=limit, seed=seed, decoding=decoding,
+        human, systems, options, output_dir, limit=limit, seed=run.seed, decoding=decoding,
         max_new_tokens=max_new_tokens, allow_none=True,
     )  # fmt: skip
     with progress_bar() as on_progress:

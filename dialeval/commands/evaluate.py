@@ -10,6 +10,8 @@ import typer
 
 from dialeval.commands.console import out, progress_bar, say, say_warnings
 from dialeval.commands.data import options as o
+from dialeval.commands.settings import with_settings
+from dialeval.settings.evaluation import EvaluationRun
 
 if TYPE_CHECKING:
     from dialeval.dialogues import Passages, ReadOptions
@@ -18,15 +20,6 @@ if TYPE_CHECKING:
 
 FORMATS = ("table", "markdown", "latex", "json")
 Formats = Annotated[str, typer.Option("--format", help=f"What to print: {', '.join(FORMATS)}.")]
-Evaluators = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Trained on your data: svm-unigram, embedding, hierarchical, minilm, ... or all. "
-        "Applied without training: the folder or Hub name of a saved one, NAME=FOLDER, "
-        "zero-shot[:MEASURE[:MODEL]]. By default svm-unigram and embedding; see: dialeval list "
-        "evaluators. Repeatable."
-    ),
-]
 Systems = Annotated[
     list[str] | None,
     typer.Option(
@@ -37,18 +30,12 @@ Systems = Annotated[
 ]
 
 
+@with_settings(run=EvaluationRun)
 def evaluate(
+    run: EvaluationRun,
     human: o.Human = None,
     system: Systems = None,
-    evaluator: Evaluators = None,
-    output_dir: o.OutputDir = Path("runs/evaluation"),
     limit: o.Limit = None,
-    folds: o.Folds = 5,
-    seeds: Annotated[
-        int,
-        typer.Option(help="Number of seeds, to measure how AdverSuc (1 - accuracy) varies."),
-    ] = 3,
-    seed: o.Seed = 0,
     format: Formats = "table",
     input_format: o.InputFormat = None,
     context_turns: o.ContextTurns = None,
@@ -59,7 +46,6 @@ def evaluate(
     second_human: Annotated[
         bool, typer.Option(help="Add a row for a second human's replies, if the data have them.")
     ] = True,
-    overwrite: o.Overwrite = False,
 ) -> None:
     """Can the responses of dialogue systems be distinguished from those of humans?
 
@@ -73,19 +59,15 @@ def evaluate(
 
     Example: dialeval evaluate --human human.jsonl --system my-bot=bot.jsonl -o runs/my-bot
     """
-    from dialeval.protocols.evaluation import EvaluationRun
     from dialeval.protocols.evaluation import evaluate as run_evaluation
 
+    output_dir = Path(run.output_dir)
     check_options(format, limit, output_dir)
-    run = EvaluationRun(
-        evaluators=evaluator, folds=folds, seeds=seeds, seed=seed, output_dir=str(output_dir),
-        overwrite=overwrite,
-    )  # fmt: skip
     options = o.read_options(
         input_format, skip_bad, context_turns=context_turns, filter=filter, allow_empty=True
     )
     data = read_data(
-        human, system or ["parrot", "constant"], options, output_dir, limit=limit, seed=seed,
+        human, system or ["parrot", "constant"], options, output_dir, limit=limit, seed=run.seed,
         decoding=decoding, max_new_tokens=max_new_tokens, second_human=second_human,
     )  # fmt: skip
     with progress_bar() as on_progress:

@@ -63,9 +63,8 @@ def panel(
 
     judgements = []
     if llm or url or model:
-        sampling = {"samples": samples, "temperature": temperature, "seed": seed}
         server = {"url": url, "model": model, "concurrency": concurrency, "key": api_key_env}
-        asker = _asker(llm, chat_template, server, max_new_tokens, **sampling)
+        asker = _asker(llm, chat_template, server, max_new_tokens, samples, temperature, seed)
         options = o.read_options(
             input_format, skip_bad, context_turns=context_turns, filter=filter, allow_empty=True
         )

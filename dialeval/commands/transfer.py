@@ -57,7 +57,7 @@ def transfer(
             for name in evaluator or ["svm-unigram"]
         ]
     path = write_transfer(matrices, output_dir)
-    pictures = []
+    pictures: list[str] = []
     for matrix in matrices:
         name = re.sub(r"[^\w.-]+", "-", matrix.evaluator)
         pictures += map(str, heat_map(matrix, output_dir, f"transfer-{name}"))

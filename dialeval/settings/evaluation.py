@@ -10,19 +10,20 @@ _CHECK = "dialeval.protocols.evaluation.evaluators:resolve_evaluators"
 
 @dataclass
 class EvaluationRun:
-    """Settings of an evaluation; the help text of each option says what it does."""
+    """Settings of the evaluation."""
 
     evaluators: list[str] | None = field(
         default=None,
         metadata={
             "flags": ("--evaluator",),
-            "help": "Evaluator (see: dialeval list evaluators), or all; without retraining: the "
-            "folder or Hub name of a saved one, NAME=FOLDER, zero-shot[:MEASURE[:MODEL]]; or "
-            "package.module:Class. Repeatable.",
+            "help": "Trained on your data: svm-unigram, embedding, hierarchical, minilm, ..., all, "
+            "or package.module:Class. Applied without training: the folder or Hub name of a saved "
+            "one, NAME=FOLDER, zero-shot[:MEASURE[:MODEL]]. By default svm-unigram and embedding; "
+            "see: dialeval list evaluators. Repeatable.",
         },
     )
     folds: int = field(default=5, metadata={"help": "Number of cross-fitting folds, by dialogue."})
-    seeds: int = field(default=3, metadata={"help": "Seeds for the spread of AdverSuc."})
+    seeds: int = field(default=3, metadata={"help": "Number of seeds, for the spread of AdverSuc."})
     curve: tuple[float, ...] = field(
         default=(0.25, 0.5),
         metadata={"help": "Shares of the training pairs in the learning curve. Repeatable."},
@@ -49,3 +50,16 @@ class EvaluationRun:
         if not all(0 < share < 1 for share in self.curve):
             raise BadInput(f"shares of a learning curve lie between 0 and 1, but got {self.curve}.")
         import_object(_CHECK, "dialeval")(self.evaluators)  # refuses unknown names early
+
+
+@dataclass
+class ReliabilityRun(EvaluationRun):
+    """Settings of the reliability test."""
+
+    seeds: int = field(default=1, metadata={"hidden": True})
+    curve: tuple[float, ...] = field(default=(), metadata={"hidden": True})
+    length_matched: bool = field(default=False, metadata={"hidden": True})
+    output_dir: str = field(
+        default="runs/ere",
+        metadata={"flags": ("--output-dir", "-o"), "help": "Folder for the results."},
+    )

@@ -18,15 +18,11 @@ NEW = ("gpt2", "seq2seq")
 class TrainingConfig:
     """Settings that every trainer has."""
 
-    max_steps: int = field(
-        default=-1, metadata={"help": "Maximum updates; -1 is no limit."}
-    )
+    max_steps: int = field(default=-1, metadata={"help": "Maximum updates; -1 is no limit."})
     learning_rate: float = field(default=1e-3, metadata={"help": "Initial learning rate."})
     weight_decay: float = field(default=0.0, metadata={"help": "Weight decay of adamw."})
     warmup_steps: int = field(default=0, metadata={"help": "Updates of linear warm-up."})
-    halve_after: int = field(
-        default=6, metadata={"help": "Epochs before `halve` starts."}
-    )
+    halve_after: int = field(default=6, metadata={"help": "Epochs before `halve` starts."})
     max_grad_norm: float = field(default=5.0, metadata={"help": "Maximum gradient norm."})
     patience: int = field(
         default=2, metadata={"help": "Epochs without a better validation loss before stopping."}
@@ -71,9 +67,7 @@ class GeneratorConfig(TrainingConfig):
     """How the generator is trained."""
 
     epochs: int = field(default=3, metadata={"help": "Maximum number of epochs."})
-    batch_size: int = field(
-        default=64, metadata={"help": "Passages per update, all processes."}
-    )
+    batch_size: int = field(default=64, metadata={"help": "Passages per update, all processes."})
     optimizer: str = field(default="adamw", metadata={"help": "Optimiser.", "choices": OPTIMIZERS})
     schedule: str = field(
         default="cosine",

@@ -196,7 +196,8 @@ def fingerprints(scorer: Any) -> set[str]:
     inner = [getattr(scorer, name, None) for name in ("scorer", "represent", "first", "second")]
     inner += dict(getattr(scorer, "features", None) or {}).values()
     outer = getattr(scorer, "fingerprint", None)
-    return {outer} - {None} | {
+    outermost = set() if outer is None else {outer}
+    return outermost | {
         fingerprint for part in inner if part is not None for fingerprint in fingerprints(part)
     }
 

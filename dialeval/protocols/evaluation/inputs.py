@@ -122,8 +122,10 @@ def align(
         rows = systems[name].select(system_index[np.isin(human_index, common)])
         warnings += _response_warnings(name, selected, rows)
         answers[name] = _answer_passages(name, selected, rows)
-    recorded = {name: {**_recorded_training(passages), **(training or {}).get(name, {})}
-                for name, passages in answers.items()}  # fmt: skip
+    recorded: dict[str, Mapping[str, Any]] = {
+        name: {**_recorded_training(passages), **(training or {}).get(name, {})}
+        for name, passages in answers.items()
+    }
     second_side = _second_side(selected, second, warnings)
     return EvaluationData(selected, answers, warnings, recorded, second_side)
 

@@ -36,7 +36,6 @@ from dialeval.protocols.evaluation.frozen import (
 from dialeval.protocols.evaluation.inputs import EvaluationData
 from dialeval.protocols.evaluation.measures import RESPONSE_ONLY, SHUFFLED, Measure
 from dialeval.protocols.evaluation.reliability import add_reliability
-from dialeval.protocols.evaluation.settings import EvaluationRun
 from dialeval.protocols.evaluation.tables import ScoreTables
 from dialeval.protocols.evaluation.twosample import TwoSampleTest
 from dialeval.protocols.evaluation.verdict import Evidence, verdict
@@ -45,6 +44,7 @@ from dialeval.protocols.evaluation.writing import (
     write_results,
     written_settings,
 )
+from dialeval.settings.evaluation import EvaluationRun
 
 
 @dataclass(frozen=True)
@@ -290,9 +290,9 @@ class Study:
         passages = {"human": self.data.human}
         passages |= {name: self.data.answers(name) for name in self.data.names}
         for system, replies in passages.items():
-            numbers = dict(distinct(replies["response"][:]))
-            n = numbers.pop("n")
-            self.collector.describe(system, numbers, n)
+            numbers = distinct(replies["response"][:])
+            values = {name: value for name, value in numbers.items() if name != "n"}
+            self.collector.describe(system, values, numbers["n"])
 
     def _write_evaluation(self, settings: Mapping[str, Any]) -> EvaluationResults:
         ranked, main = self._by_control(), self.tables.main

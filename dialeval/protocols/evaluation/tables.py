@@ -24,9 +24,9 @@ from dialeval.protocols.evaluation.evaluators import REFERENCES, FitContext, fit
 from dialeval.protocols.evaluation.frozen import FrozenScorer
 from dialeval.protocols.evaluation.inputs import EvaluationData
 from dialeval.protocols.evaluation.measures import RESPONSE_ONLY, SHUFFLED
-from dialeval.protocols.evaluation.settings import EvaluationRun
 from dialeval.protocols.evaluation.twosample import TwoSampleTest, swap_test, two_sample_test
 from dialeval.protocols.evaluation.writing import output_folder
+from dialeval.settings.evaluation import EvaluationRun
 
 HUMAN_SCENARIOS = ("human_human", "human_random", "human_next")
 RELIABILITY = ("human_human", "machine_machine", "human_random", "human_next")

@@ -11,8 +11,8 @@ import pyarrow.parquet as parquet
 from dialeval.dialogues.types import text_key
 from dialeval.files import atomic_write
 from dialeval.metrics.results import RESULTS, RunResults
-from dialeval.protocols.evaluation.settings import EvaluationRun
 from dialeval.run_folder import RunFolder
+from dialeval.settings.evaluation import EvaluationRun
 
 SCORES = "scores.parquet"
 
