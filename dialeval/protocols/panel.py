@@ -327,7 +327,8 @@ def _agreements(panel: Panel, drawn: np.ndarray) -> Iterator[Agreement]:
         tau = kendalltau(values[one], values[two]).statistic
         bounds = percentiles(resampled[:, one, two])
         reference = first in panel.references or second in panel.references
-        yield Agreement(first, second, *map(_finite, (tau, *bounds)), reference)
+        low, high = map(_finite, bounds)
+        yield Agreement(first, second, _finite(tau), low, high, reference)
 
 
 def _mean_agreement(panel: Panel, drawn: np.ndarray) -> Agreement | None:
@@ -342,7 +343,8 @@ def _mean_agreement(panel: Panel, drawn: np.ndarray) -> Agreement | None:
     finite = np.isfinite(resampled)
     with np.errstate(invalid="ignore"):
         means = np.where(finite, resampled, 0).sum(1) / finite.sum(1)
-    return Agreement("panel", "panel", *map(_finite, (tau, *percentiles(means))), False)
+    low, high = map(_finite, percentiles(means))
+    return Agreement("panel", "panel", _finite(tau), low, high, reference=False)
 
 
 def _orders(panel: Panel, drawn: np.ndarray) -> tuple[list[Order], list[tuple[str, str]]]:

@@ -17,7 +17,10 @@ _LONGEST = 60  # characters of an example
 def leak_tables(report: LeakReport) -> list[RenderableType]:
     """A verdict, what was compared, and tables of format and of content, each with its rules."""
     style = "bold red" if _significant(report.format) else "bold"
-    parts = [Text(verdict(report), style=style), Text(_scope(report), style="dim")]
+    parts: list[RenderableType] = [
+        Text(verdict(report), style=style),
+        Text(_scope(report), style="dim"),
+    ]
     for title, leaks in (("Format, fixable", report.format), ("Content, reported", report.content)):
         parts += [_table(title, leaks), *(Text.from_markup(line) for line in _rules(leaks))]
     return parts

@@ -203,8 +203,8 @@ def test_machine_random_sets_both_classes_on_the_same_contexts(whole):
     human = {passage.id: passage for passage in people()}
     assert {(row["label"], row["author"]) for row in rows} == {(1, "marked"), (0, "random")}
     for row in rows:
-        mine = f"{human[row['id']].response} beep" == row["response"]
-        assert mine == (row["label"] == 1)
+        is_system = f"{human[row['id']].response} beep" == row["response"]
+        assert is_system == (row["label"] == 1)
     assert all(count == 2 for count in Counter(row["id"] for row in rows).values())
     responses = sorted(row["response"] for row in rows if row["label"] == 0)
     assert responses == sorted(

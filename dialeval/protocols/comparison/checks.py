@@ -173,7 +173,8 @@ def _with_numbers(check: Check, row: Result | None, key: str) -> Check:
         more = f" and {len(row.details) - _LISTED} more" if len(row.details) > _LISTED else ""
         choices = ", ".join(list(row.details)[:_LISTED]) + more or "none"
         return replace(check, problem=f"no {key!r} in the details. There are {choices}.")
-    measured = replace(check, **{name: numbers.get(name) for name in _NUMBERS})
+    value, low, high, n = (numbers.get(name) for name in _NUMBERS)
+    measured = replace(check, value=value, low=low, high=high, n=n)
     return replace(measured, problem=_problem(measured))
 
 

@@ -169,7 +169,7 @@ def _by_context(
     """The contexts that have both sides, from one system's rows of one evaluator."""
     sides = [table.filter(pc.equal(table["label"], label)) for label in (1, 0)]
     ids = [side["id"].to_numpy().astype(object) for side in sides]
-    common, human, machine = np.intersect1d(*ids, assume_unique=True, return_indices=True)
+    common, human, machine = np.intersect1d(ids[0], ids[1], assume_unique=True, return_indices=True)
     return Decisions(
         run=run,
         system=system,

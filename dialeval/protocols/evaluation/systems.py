@@ -207,9 +207,9 @@ def _respond(responder: Responder, human: Passages, folder: Path | str | None) -
     if folder is None:
         with TemporaryDirectory() as temporary:
             return _respond(responder, human, temporary)
-    asked = list(iterate(human))
+    passages = list(iterate(human))
     # The name has a hash of contexts and settings, so that responses to others are not replaced.
-    key = run_hash(responder.signature, asked)[:8]
+    key = run_hash(responder.signature, passages)[:8]
     path = Path(folder) / "systems" / f"{responder.name.replace('/', '-')}-{key}.jsonl"
-    summary = generate(responder, asked, path)
+    summary = generate(responder, passages, path)
     return read(str(summary.path), ReadOptions(keep_duplicates=True, allow_empty=True))[0]

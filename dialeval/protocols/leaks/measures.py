@@ -128,13 +128,13 @@ def find_markers(human: Passages, system: Passages, rows: Rows) -> tuple[str, ..
 
 def _common_edges(passages: Passages, rows: np.ndarray, train: np.ndarray) -> Iterator[str]:
     """The token that begins, and the one that ends, at least half of the training responses."""
-    edge_pairs = (Counter(), Counter())
+    edge_pairs: tuple[Counter[tuple[str, str]], ...] = (Counter(), Counter())
     for row, text in responses(passages, rows):
         if train[row] and len(words := edges(text).core.split()) > 1:
             edge_pairs[0][words[0], words[1]] += 1
             edge_pairs[1][words[-1], words[-2]] += 1
     for pairs in edge_pairs:
-        tokens_alone = Counter()
+        tokens_alone: Counter[str] = Counter()
         for (token, _), times in pairs.items():
             tokens_alone[token] += times
         for token, times in tokens_alone.most_common(1):

@@ -79,7 +79,7 @@ class GeneratorAsker:
             generator, Sampling(temperature), max(1, samples), tokens, seed
         )
         self.special = sorted(map(str, generator.tokenizer.get_added_vocab()))
-        self.letters = None if samples else letter_tokens(generator.tokenizer)
+        self.letters = ([], []) if samples else letter_tokens(generator.tokenizer)
 
     @property
     def signature(self) -> str:
