@@ -182,8 +182,9 @@ def prompt_format(
 def _token(tokenizer: Any, name: str) -> list[int]:
     token = getattr(tokenizer, f"{name}_token_id", None)
     if token is None:
+        article = "an" if name == "eos" else "a"
         raise BadInput(
-            f"prompts of this style need a {name} token, but the tokenizer has none.",
+            f"prompts of this style need {article} {name} token, but the tokenizer has none.",
             hint="Use a chat template, or give the tokenizer one.",
         )
     return [token]

@@ -46,10 +46,10 @@ def test_every_strategy_answers_by_name(data, model, tmp_path, decoding):
     helpers = ["--backward", model, "--language-model", model]
     run("generate", "--model", model, "--data", data, "--limit", "6", "-n", "2", "--decoding",
         decoding, "--max-new-tokens", "5", *helpers)  # fmt: skip
-    found = records(tmp_path / "generated.jsonl")
-    assert len(found) == 12
-    assert [each["hypothesis"] for each in found] == [0, 1] * 6
-    assert {each["author"] for each in found} == {"lm"}
+    rows = records(tmp_path / "generated.jsonl")
+    assert len(rows) == 12
+    assert [row["hypothesis"] for row in rows] == [0, 1] * 6
+    assert {row["author"] for row in rows} == {"lm"}
     passages, _ = read("generated.jsonl")
     assert len(passages) == 12  # empty answers too
 
@@ -58,12 +58,12 @@ def test_every_strategy_answers_by_name(data, model, tmp_path, decoding):
 def test_simple_responders_answer_by_name(data, tmp_path, responder):
     run("generate", "--responder", responder, "--data", data, "--limit", "9", "--answers", data,
         "--name", "they", "--text", "so what?")  # fmt: skip
-    found = records(tmp_path / "generated.jsonl")
-    assert len(found) == 9
+    rows = records(tmp_path / "generated.jsonl")
+    assert len(rows) == 9
     if responder == "constant":
-        assert {each["response"] for each in found} == {"so what?"}
+        assert {row["response"] for row in rows} == {"so what?"}
     if responder == "random":
-        assert all(each["source_dialogue_id"] != each["dialogue_id"] for each in found)
+        assert all(row["source_dialogue_id"] != row["dialogue_id"] for row in rows)
 
 
 def test_the_limit_is_drawn_with_the_seed(data, tmp_path):
@@ -71,14 +71,14 @@ def test_the_limit_is_drawn_with_the_seed(data, tmp_path):
     for seed in ("0", "0", "1"):
         run("generate", "--responder", "parrot", "--data", data, "--limit", "5", "--seed", seed,
             "--overwrite", "--output", "out.jsonl")  # fmt: skip
-        chosen.append([each["id"] for each in records(tmp_path / "out.jsonl")])
+        chosen.append([row["id"] for row in records(tmp_path / "out.jsonl")])
     assert chosen[0] == chosen[1] != chosen[2]
 
 
 def test_settings_reach_the_strategy(data, model):
-    told = run("generate", "--model", model, "--data", data, "--limit", "2", "--set",
+    output = run("generate", "--model", model, "--data", data, "--limit", "2", "--set",
                "temperature=0.5", "--set", "top_k=3", "--max-new-tokens", "3")  # fmt: skip
-    assert "temperature=0.5" in told.replace("\n", "")
+    assert "temperature=0.5" in output.replace("\n", "")
     with pytest.raises(BadInput, match="no setting 'beams'"):
         run("generate", "--model", model, "--data", data, "--set", "beams=3")
     with pytest.raises(BadInput, match="name=value"):
@@ -95,16 +95,16 @@ def test_unknown_names_list_the_choices(data):
 
 
 def test_strategies_can_be_listed():
-    told = run("generate", "--decoding", "list")
-    assert all(name in told for name in DECODINGS)
+    output = run("generate", "--decoding", "list")
+    assert all(name in output for name in DECODINGS)
 
 
 def test_two_responders_chat(data, model, tmp_path):
     run("selfchat", "--one", "parrot", "--two", model, "--data", data, "--limit", "4", "--turns",
         "2", "--max-new-tokens", "4")  # fmt: skip
-    found = records(tmp_path / "selfchat.jsonl")
-    assert len(found) == 4
-    authors = [turn["author"] for turn in found[0]["messages"]]
-    assert authors[found[0]["context_turns"]] == "parrot"
+    rows = records(tmp_path / "selfchat.jsonl")
+    assert len(rows) == 4
+    authors = [turn["author"] for turn in rows[0]["messages"]]
+    assert authors[rows[0]["context_turns"]] == "parrot"
     passages, _ = read("selfchat.jsonl")
     assert {"parrot", "human"} <= set(passages["author"])

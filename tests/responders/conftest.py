@@ -82,7 +82,7 @@ def gpt2() -> Generator:
 
 
 @pytest.fixture(scope="session")
-def asked() -> Callable[..., Passage]:
+def make_passage() -> Callable[..., Passage]:
     """A passage whose context is some texts."""
 
     def passage(*texts: str, **fields: Any) -> Passage:
@@ -93,7 +93,7 @@ def asked() -> Callable[..., Passage]:
 
 
 @pytest.fixture(scope="session")
-def contexts(asked) -> list[Passage]:
+def contexts(make_passage) -> list[Passage]:
     """Contexts of unequal length, the first of a single token."""
     texts = [
         ("",),
@@ -102,7 +102,7 @@ def contexts(asked) -> list[Passage]:
         ("dog",),
         ("tree", "the dog you", "sun"),
     ]
-    return [asked(*some) for some in texts]
+    return [make_passage(*some) for some in texts]
 
 
 @pytest.fixture(scope="session")
@@ -110,13 +110,15 @@ def logits_after() -> Callable[..., Tensor]:
     """Logits after a prompt and what was said, from one row that is read anew."""
 
     @torch.no_grad()
-    def logits(generator: Generator, prompt: Sequence[int], said: Sequence[int] = ()) -> Tensor:
+    def logits(
+        generator: Generator, prompt: Sequence[int], generated: Sequence[int] = ()
+    ) -> Tensor:
         config = generator.model.config
         if config.is_encoder_decoder:
             inputs = {"input_ids": prompt, "decoder_input_ids": [config.decoder_start_token_id]}
-            inputs["decoder_input_ids"] += said
+            inputs["decoder_input_ids"] += generated
         else:
-            inputs = {"input_ids": [*prompt, *said]}
+            inputs = {"input_ids": [*prompt, *generated]}
         rows = {name: torch.tensor([ids]) for name, ids in inputs.items()}
         return generator.model(**rows, use_cache=False).logits[0, -1]
 
@@ -129,7 +131,7 @@ def plain_generate() -> Callable[..., list[list[int]]]:
 
     def generate(generator: Generator, prompt: list[int], new: int, processors=(), **settings):
         ids = torch.tensor([prompt])
-        found = generator.model.generate(
+        output = generator.model.generate(
             input_ids=ids,
             attention_mask=torch.ones_like(ids),
             max_new_tokens=new,
@@ -138,7 +140,7 @@ def plain_generate() -> Callable[..., list[list[int]]]:
         )
         skip = 1 if generator.model.config.is_encoder_decoder else len(prompt)
         end = generator.tokenizer.eos_token_id
-        rows = found[:, skip:].tolist()
+        rows = output[:, skip:].tolist()
         return [row[: row.index(end) + 1] if end in row else row for row in rows]
 
     return generate

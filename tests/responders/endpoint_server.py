@@ -93,8 +93,8 @@ def completion(content: str | None = None, finish: str = "stop", **message: Any)
     """Answer well; by default with the question turned round."""
 
     def act(handler: Handler) -> None:
-        said = f"re: {handler.body['messages'][-1]['content']}" if content is None else content
-        choice = {"message": {"content": said, **message}, "finish_reason": finish}
+        reply = f"re: {handler.body['messages'][-1]['content']}" if content is None else content
+        choice = {"message": {"content": reply, **message}, "finish_reason": finish}
         handler.send(200, json.dumps({"choices": [choice]}))
 
     return act

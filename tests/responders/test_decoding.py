@@ -22,8 +22,8 @@ from dialeval.responders.decoding import (
     Task,
     TemperatureMixture,
     decoding,
-    ended,
     mixed_seed,
+    truncate_at_end,
 )
 from dialeval.responders.language import GeneratorResponder
 from dialeval.responders.processors import gumbel_noise, uniform_noise
@@ -40,23 +40,23 @@ def task_for(generator, passages, n: int = 1, new: int = NEW, **fields) -> Task:
     return Task(generator, rows, passages, seeds, n, new, **fields)
 
 
-def said(strategy, task: Task) -> list[list[int]]:
+def run_strategy(strategy, task: Task) -> list[list[int]]:
     """What a strategy says, up to its end tokens."""
-    found = strategy(task)
-    assert found.shape[0] == len(task.rows) * task.n and found.shape[1] <= task.max_new_tokens
-    return [ids for ids, _ in ended(found, task.generator)]
+    output = strategy(task)
+    assert output.shape[0] == len(task.rows) * task.n and output.shape[1] <= task.max_new_tokens
+    return [ids for ids, _ in truncate_at_end(output, task.generator)]
 
 
 def by_hand(logits_after, task: Task, choose) -> list[list[int]]:
     """Answers token by token, each read anew; `choose(logits, answer number, step)` gives one."""
-    end, found = task.generator.tokenizer.eos_token_id, []
+    end, responses = task.generator.tokenizer.eos_token_id, []
     for answer in range(len(task.rows) * task.n):
         words: list[int] = []
         while len(words) < task.max_new_tokens and end not in words:
             logits = logits_after(task.generator, task.rows[answer // task.n], words)
             words.append(int(choose(logits, answer, len(words))))
-        found.append(words)
-    return found
+        responses.append(words)
+    return responses
 
 
 def searched(plain_generate, task: Task, *processors, beams: int = 7, **settings):
@@ -81,12 +81,12 @@ def searched(plain_generate, task: Task, *processors, beams: int = 7, **settings
 def test_greedy_decoding_takes_the_likeliest_token(generator, contexts, logits_after):
     task = task_for(generator, contexts)
     expected = by_hand(logits_after, task, lambda logits, *_: logits.argmax())
-    assert said(DECODINGS["greedy"], task) == expected
+    assert run_strategy(DECODINGS["greedy"], task) == expected
     assert len({tuple(row) for row in expected}) > 2
 
 
 def test_greedy_decoding_gives_one_answer(gpt2, contexts):
-    with pytest.raises(BadInput, match="gives one answer, but 2 are asked for. Choose beam"):
+    with pytest.raises(BadInput, match="one response per context, but n is 2. Choose beam"):
         Greedy()(task_for(gpt2, contexts, n=2))
 
 
@@ -96,37 +96,37 @@ def test_beam_search_equals_that_of_transformers_without_a_cache_that_was_filled
 ):
     task = task_for(generator, contexts, n=3)
     expected = searched(plain_generate, task, length_penalty=power, use_cache=False)
-    assert said(replace(DECODINGS["beam"], length_penalty=power), task) == expected
+    assert run_strategy(replace(DECODINGS["beam"], length_penalty=power), task) == expected
 
 
 def every_answer(logits_after, generator, prompt, most: int) -> list[tuple[float, list[int]]]:
     """All answers with their log-probabilities, best first."""
     end, size = generator.tokenizer.eos_token_id, len(generator.tokenizer)
-    found, running = [], [(0.0, [])]
+    finished, running = [], [(0.0, [])]
     for _ in range(most):
         longer = []
         for score, words in running:
             log_probs = logits_after(generator, prompt, words).log_softmax(-1).tolist()
             longer += [(score + log_probs[token], [*words, token]) for token in range(size)]
-        found += [each for each in longer if each[1][-1] == end]
-        running = [each for each in longer if each[1][-1] != end]
-    return sorted(found + running, reverse=True)
+        finished += [candidate for candidate in longer if candidate[1][-1] == end]
+        running = [candidate for candidate in longer if candidate[1][-1] != end]
+    return sorted(finished + running, reverse=True)
 
 
 @pytest.mark.parametrize("kind", ["gpt2", "llama", "seq2seq", "copying"])
-def test_a_wide_beam_search_finds_the_best_of_all_answers(build, asked, logits_after, kind):
+def test_a_wide_beam_search_finds_the_best_of_all_answers(build, make_passage, logits_after, kind):
     generator = build(kind, words=("cat", "dog"))  # 6 tokens, 5 of them go on
-    task = task_for(generator, [asked("cat"), asked("dog cat", "cat")], n=5, new=3)
-    found = said(Beam(beams=30, length_penalty=0.0), task)
+    task = task_for(generator, [make_passage("cat"), make_passage("dog cat", "cat")], n=5, new=3)
+    responses = run_strategy(Beam(beams=30, length_penalty=0.0), task)
     for number, row in enumerate(task.rows):
         best = every_answer(logits_after, generator, row, 3)[:5]
-        assert found[5 * number : 5 * number + 5] == [words for _, words in best]
+        assert responses[5 * number : 5 * number + 5] == [words for _, words in best]
 
 
 def test_a_beam_search_says_what_it_cannot_do(gpt2, contexts):
-    with pytest.raises(BadInput, match="2 beams or more, but got 1"):
+    with pytest.raises(BadInput, match="at least 2, but got 1"):
         Beam(beams=1)
-    with pytest.raises(BadInput, match="3 beams cannot give 4 answers"):
+    with pytest.raises(BadInput, match="3 beams cannot give 4 responses"):
         Beam(beams=3)(task_for(gpt2, contexts, n=4))
 
 
@@ -153,8 +153,8 @@ def test_a_beam_search_holds_repeated_words_back(generator, contexts, plain_gene
     expected = searched(
         plain_generate, task, lambda start: HeldBack(generator.tokenizer, 2.0, start)
     )
-    found = said(DECODINGS["beam-no-repeat"], task)
-    assert found == expected != said(DECODINGS["beam"], task)
+    responses = run_strategy(DECODINGS["beam-no-repeat"], task)
+    assert responses == expected != run_strategy(DECODINGS["beam"], task)
 
 
 def test_other_strategies_hold_repeated_words_back_too(generator, contexts, logits_after):
@@ -163,10 +163,10 @@ def test_other_strategies_hold_repeated_words_back_too(generator, contexts, logi
     for name in ("greedy", "sampling", "mmi-backward", "sibling-beam"):
         task.backward = generator
         strategy = replace(DECODINGS[name], repeat_penalty=1e4)
-        for row in said(strategy, task):
+        for row in run_strategy(strategy, task):
             words = [token for token in row if token not in special]
             assert len(words) == len(set(words)), name
-    free = [token for row in said(Greedy(), task) for token in row if token not in special]
+    free = [token for row in run_strategy(Greedy(), task) for token in row if token not in special]
     assert len(free) > len(set(free))
 
 
@@ -179,17 +179,17 @@ def drawn_by_noise(task: Task, temperatures):
 
     def choose(logits, answer: int, step: int) -> int:
         shares = np.exp(logits.double().numpy() / temperatures[answer // task.n])
-        place = float(uniform_noise(seeds[answer : answer + 1], step, 1)) * shares.sum()
-        return int(np.argmax(np.cumsum(shares) > place))
+        threshold = float(uniform_noise(seeds[answer : answer + 1], step, 1)) * shares.sum()
+        return int(np.argmax(np.cumsum(shares) > threshold))
 
     return choose
 
 
 def test_sampling_equals_one_answer_at_a_time(generator, contexts, logits_after):
     task = task_for(generator, contexts, n=3)
-    found = said(Sampling(temperature=1.5), task)
-    assert found == by_hand(logits_after, task, drawn_by_noise(task, [1.5] * len(contexts)))
-    assert len({tuple(row) for row in found}) > 10
+    responses = run_strategy(Sampling(temperature=1.5), task)
+    assert responses == by_hand(logits_after, task, drawn_by_noise(task, [1.5] * len(contexts)))
+    assert len({tuple(row) for row in responses}) > 10
 
 
 def expected_shares(logits, temperature: float, top_k: int, top_p: float) -> np.ndarray:
@@ -216,18 +216,20 @@ def expected_shares(logits, temperature: float, top_k: int, top_p: float) -> np.
         Sampling(temperature=0.5),
     ],
 )
-def test_two_tokens_are_drawn_as_often_as_their_shares(build, asked, logits_after, kind, strategy):
+def test_two_tokens_are_drawn_as_often_as_their_shares(
+    build, make_passage, logits_after, kind, strategy
+):
     generator = build(kind)
-    task = task_for(generator, [asked("sea sun")], n=4000, new=2)
-    found = np.array([(row + row)[:2] for row in said(strategy, task)])  # an end is said twice
+    task = task_for(generator, [make_passage("sea sun")], n=4000, new=2)
+    tokens = np.array([(row + row)[:2] for row in run_strategy(strategy, task)])
     settings = strategy.temperature, strategy.top_k, strategy.top_p
     first = expected_shares(logits_after(generator, task.rows[0]), *settings)
-    counts = np.bincount(found[:, 0], minlength=len(first))
+    counts = np.bincount(tokens[:, 0], minlength=len(first))
     assert not counts[first == 0].any()
     assert stats.chisquare(counts[first > 0], 4000 * first[first > 0]).pvalue > SURE
     common = int(np.argmax(np.where(np.arange(len(first)) == 3, 0, first)))
     second = expected_shares(logits_after(generator, task.rows[0], [common]), *settings)
-    after = np.bincount(found[found[:, 0] == common, 1], minlength=len(second))
+    after = np.bincount(tokens[tokens[:, 0] == common, 1], minlength=len(second))
     assert not after[second == 0].any()
     kept = second * after.sum() > 5
     rest = [[*after[kept], after[~kept].sum()], [*second[kept], second[~kept].sum()]]
@@ -239,7 +241,7 @@ def test_settings_of_sampling_that_cannot_be_are_refused():
     for wrong in ({"top_k": -1}, {"top_p": 0.0}, {"top_p": 1.5}):
         with pytest.raises(BadInput, match="top_k of 0 or more and top_p above 0"):
             Sampling(**wrong)
-    with pytest.raises(BadInput, match="temperatures above 0, found 0"):
+    with pytest.raises(BadInput, match="temperatures above 0, but got 0"):
         Sampling(temperature=0)
 
 
@@ -259,8 +261,8 @@ def test_neither_order_nor_batches_change_an_answer(build, contexts, kind, name)
 
     def answers(passages, max_tokens: int) -> dict[str, list[str]]:
         responder = GeneratorResponder(generator, strategy, n, 4, max_tokens=max_tokens, **helpers)
-        found = respond(responder, passages)
-        return {p.id: [each.response for each in found if each.id == p.id] for p in passages}
+        responses = respond(responder, passages)
+        return {p.id: [reply.response for reply in responses if reply.id == p.id] for p in passages}
 
     alone = answers(contexts, 1)
     assert answers(contexts, 100_000) == alone
@@ -269,7 +271,9 @@ def test_neither_order_nor_batches_change_an_answer(build, contexts, kind, name)
 
 
 def test_answers_to_one_context_do_not_depend_on_how_many_there_are(generator, contexts):
-    few, many = (said(DECODINGS["sampling"], task_for(generator, contexts, n=n)) for n in (2, 5))
+    few, many = (
+        run_strategy(DECODINGS["sampling"], task_for(generator, contexts, n=n)) for n in (2, 5)
+    )
     assert few == [many[5 * row + copy] for row in range(len(contexts)) for copy in range(2)]
 
 
@@ -287,13 +291,13 @@ def mean_log_prob(logits_after, generator, prompt, words) -> float:
 def test_mmi_ranks_a_beam_search_anew_by_both_directions(
     generator, build, contexts, plain_generate, logits_after
 ):
-    weight = 0.5 if generator.two_parts else 0.9
+    weight = 0.5 if generator.is_encoder_decoder else 0.9
     assert DECODINGS["mmi-backward"].weight == 0.5
     backward = build(generator.name, seed=11)
     contexts = contexts[1:4]
     task = task_for(generator, contexts, n=3, backward=backward)
     strategy = replace(DECODINGS["mmi-backward"], beams=5, weight=weight)
-    found, expected = said(strategy, task), []
+    responses, expected = run_strategy(strategy, task), []
     end = [generator.tokenizer.eos_token_id]
     for passage, row in zip(contexts, task.rows, strict=True):
         settings = {"num_beams": 5, "num_return_sequences": 5}
@@ -301,11 +305,11 @@ def test_mmi_ranks_a_beam_search_anew_by_both_directions(
         for words in plain_generate(generator, row, NEW, **settings):
             reply = [token for token in words if token not in (0, 1, 2, 3)]
             source = backward.tokenizer(passage.context[-1].text)["input_ids"]
-            ours = mean_log_prob(logits_after, generator, row, words)
-            theirs = mean_log_prob(logits_after, backward, reply + end, source + end)
-            ranked.append(((1 - weight) * ours + weight * theirs, words))
-        expected += [words for _, words in sorted(ranked, key=lambda each: -each[0])[:3]]
-    assert found == expected != said(Beam(5), task)
+            forward_score = mean_log_prob(logits_after, generator, row, words)
+            backward_score = mean_log_prob(logits_after, backward, reply + end, source + end)
+            ranked.append(((1 - weight) * forward_score + weight * backward_score, words))
+        expected += [words for _, words in sorted(ranked, key=lambda pair: -pair[0])[:3]]
+    assert responses == expected != run_strategy(Beam(5), task)
 
 
 class LessProbable(LogitsProcessor):
@@ -327,7 +331,7 @@ class LessProbable(LogitsProcessor):
 def test_mmi_holds_back_what_is_probable_everywhere(
     generator, build, contexts, plain_generate, logits_after
 ):
-    weight, most = (0.8, 2) if generator.two_parts else (0.5, None)
+    weight, most = (0.8, 2) if generator.is_encoder_decoder else (0.5, None)
     model, contexts = build("llama", seed=8, style="none"), contexts[1:4]
     task = task_for(generator, contexts, n=2, language_model=model)
     strategy = replace(DECODINGS["mmi-penalty"], weight=weight, first_tokens=most, beams=4)
@@ -337,7 +341,7 @@ def test_mmi_holds_back_what_is_probable_everywhere(
         lambda start: LessProbable(logits_after, model, weight, most, start),
         beams=4,
     )
-    assert said(strategy, task) == expected != said(Beam(4), task)
+    assert run_strategy(strategy, task) == expected != run_strategy(Beam(4), task)
 
 
 def test_mmi_says_which_model_it_misses(gpt2, build, contexts):
@@ -346,9 +350,9 @@ def test_mmi_says_which_model_it_misses(gpt2, build, contexts):
     with pytest.raises(BadInput, match="needs a language model of responses.*--language-model"):
         MmiPenalty()(task_for(gpt2, contexts))
     other = build("gpt2", words=("cat", "dog"))
-    with pytest.raises(BadInput, match="other tokens than the generator.*--tokenizer"):
+    with pytest.raises(BadInput, match="another vocabulary than the generator.*--tokenizer"):
         MmiPenalty()(task_for(gpt2, contexts, language_model=other))
-    with pytest.raises(BadInput, match="is causal, and this one has an encoder.*--model gpt2"):
+    with pytest.raises(BadInput, match="must be causal, but this one has an encoder.*--model gpt2"):
         MmiPenalty()(task_for(gpt2, contexts, language_model=build("seq2seq")))
 
 
@@ -361,15 +365,15 @@ def test_both_readings_of_the_sibling_penalty_run_as_strategies(
     task, gamma = task_for(generator, contexts, n=2), 1.0
     ranking = searched(plain_generate, task, beams=4, custom_generate=sibling_beam, gamma=gamma)
     adding = searched(plain_generate, task, lambda _: SiblingPenalty(gamma), beams=4)
-    assert said(SiblingBeam(4, gamma=gamma), task) == ranking
-    assert said(SiblingBeam(4, gamma=gamma, accumulated=True), task) == adding
+    assert run_strategy(SiblingBeam(4, gamma=gamma), task) == ranking
+    assert run_strategy(SiblingBeam(4, gamma=gamma, accumulated=True), task) == adding
 
 
-def test_the_readings_of_the_sibling_penalty_and_beam_search_differ(gpt2, asked):
+def test_the_readings_of_the_sibling_penalty_and_beam_search_differ(gpt2, make_passage):
     texts = map(" ".join, itertools.product(("cat", "sea", "rain"), ("you", "sun")))
-    task = task_for(gpt2, [asked(text) for text in texts], n=3)
+    task = task_for(gpt2, [make_passage(text) for text in texts], n=3)
     plain, ranking, adding = (
-        said(strategy, task)
+        run_strategy(strategy, task)
         for strategy in (
             Beam(4),
             SiblingBeam(4, gamma=2),
@@ -377,7 +381,7 @@ def test_the_readings_of_the_sibling_penalty_and_beam_search_differ(gpt2, asked)
         )
     )
     assert plain != ranking != adding != plain
-    assert said(SiblingBeam(4, gamma=0), task) == plain
+    assert run_strategy(SiblingBeam(4, gamma=0), task) == plain
 
 
 # A mixture of temperatures
@@ -386,27 +390,33 @@ def test_the_readings_of_the_sibling_penalty_and_beam_search_differ(gpt2, asked)
 def test_each_context_draws_one_temperature_for_all_its_answers(generator, contexts, logits_after):
     task = task_for(generator, contexts, n=3)
     strategy = DECODINGS["att"]
-    drawn = strategy.drawn(task)
+    drawn = strategy.temperatures_of(task)
     assert len(drawn) == len(contexts) and len(set(drawn)) > 1
-    assert said(strategy, task) == by_hand(logits_after, task, drawn_by_noise(task, drawn))
+    assert run_strategy(strategy, task) == by_hand(logits_after, task, drawn_by_noise(task, drawn))
 
 
 def test_temperatures_are_drawn_uniformly(gpt2):
     seeds = [mixed_seed(seed, 5) for seed in range(4000)]
     task = Task(gpt2, [[5]] * 4000, [], seeds)
-    counts = [DECODINGS["att"].drawn(task).count(each) for each in (0.3, 1.0, 10.0, 100.0)]
+    counts = [
+        DECODINGS["att"].temperatures_of(task).count(temperature)
+        for temperature in (0.3, 1.0, 10.0, 100.0)
+    ]
     assert sum(counts) == 4000 and stats.chisquare(counts).pvalue > SURE
     fewer = Task(gpt2, [[5]] * 10, [], seeds[100:110])
-    assert DECODINGS["att"].drawn(fewer) == DECODINGS["att"].drawn(task)[100:110]
+    assert (
+        DECODINGS["att"].temperatures_of(fewer) == DECODINGS["att"].temperatures_of(task)[100:110]
+    )
 
 
 def test_a_turn_draws_one_temperature_for_all_contexts(gpt2):
     strategy = DECODINGS["att-released"]
     by_turn = [
-        strategy.drawn(Task(gpt2, [[5]] * 3, [], [turn, 8, 9], turn=turn)) for turn in range(1500)
+        strategy.temperatures_of(Task(gpt2, [[5]] * 3, [], [turn, 8, 9], turn=turn))
+        for turn in range(1500)
     ]
     assert all(len(set(drawn)) == 1 for drawn in by_turn)
-    counts = [by_turn.count([each] * 3) for each in (0.3, 1.0, 3.0)]
+    counts = [by_turn.count([temperature] * 3) for temperature in (0.3, 1.0, 3.0)]
     assert sum(counts) == 1500 and stats.chisquare(counts).pvalue > SURE
 
 
@@ -414,16 +424,16 @@ def test_the_seed_of_a_responder_draws_the_temperature_of_a_turn(gpt2, contexts)
     strategy = TemperatureMixture((1e-3, 50.0), "turn")
     answers = [
         [
-            each.response
-            for each in respond(GeneratorResponder(gpt2, strategy, 4, NEW, seed), contexts)
+            passage.response
+            for passage in respond(GeneratorResponder(gpt2, strategy, 4, NEW, seed), contexts)
         ]
         for seed in range(8)
     ]
     distinct = [
         len(set(texts)) for texts in answers
     ]  # all answers to a context alike, or hardly any
-    assert {each <= len(contexts) for each in distinct} == {True, False}
-    assert all(each <= len(contexts) or each > 15 for each in distinct)
+    assert {count <= len(contexts) for count in distinct} == {True, False}
+    assert all(count <= len(contexts) or count > 15 for count in distinct)
 
 
 def test_distinct_first_tokens_are_followed_by_what_is_generated_without_a_cache(
@@ -431,9 +441,9 @@ def test_distinct_first_tokens_are_followed_by_what_is_generated_without_a_cache
 ):
     task = task_for(generator, contexts, n=4, turn=1)
     strategy = DECODINGS["att-released"]
-    drawn = strategy.drawn(task)
-    found = said(strategy, task)
-    opened = torch.tensor([row[0] for row in found]).reshape(-1, 4)
+    drawn = strategy.temperatures_of(task)
+    responses = run_strategy(strategy, task)
+    opened = torch.tensor([row[0] for row in responses]).reshape(-1, 4)
     assert all(len(set(row)) == 4 for row in opened.tolist())
     noise = gumbel_noise(torch.tensor([mixed_seed(seed, -2) for seed in task.seeds]), 0, 14)
     for number, row in enumerate(task.rows):
@@ -444,42 +454,44 @@ def test_distinct_first_tokens_are_followed_by_what_is_generated_without_a_cache
     def choose(logits, answer, step):
         return later(logits, answer, step) if step else opened.flatten()[answer]
 
-    assert found == by_hand(logits_after, task, choose)
-    assert {len(row) for row in found} != {1}
+    assert responses == by_hand(logits_after, task, choose)
+    assert {len(row) for row in responses} != {1}
 
 
 @pytest.mark.parametrize("kind", ["gpt2", "seq2seq"])
-def test_distinct_first_tokens_are_drawn_without_replacement(build, asked, logits_after, kind):
+def test_distinct_first_tokens_are_drawn_without_replacement(
+    build, make_passage, logits_after, kind
+):
     generator, rows = build(kind, words=("cat", "dog")), 4000
-    passages = [asked("dog", "cat")] * rows
+    passages = [make_passage("dog", "cat")] * rows
     seeds = [mixed_seed(row, 3) for row in range(rows)]
     task = task_for(generator, passages, n=3, new=1, seeds=seeds)
-    found = TemperatureMixture((2.0,), distinct_first=True)(task).reshape(rows, 3).numpy()
-    assert all(len(set(row)) == 3 for row in found.tolist())
+    tokens = TemperatureMixture((2.0,), distinct_first=True)(task).reshape(rows, 3).numpy()
+    assert all(len(set(row)) == 3 for row in tokens.tolist())
     shares = (logits_after(generator, task.rows[0]).double() / 2).softmax(-1).numpy()
-    counts = np.bincount(found[:, 0], minlength=len(shares))
+    counts = np.bincount(tokens[:, 0], minlength=len(shares))
     assert stats.chisquare(counts, rows * shares).pvalue > SURE
     pairs = list(itertools.permutations(range(len(shares)), 2))
     expected = [rows * shares[a] * shares[b] / (1 - shares[a]) for a, b in pairs]
-    observed = [int(((found[:, 0] == a) & (found[:, 1] == b)).sum()) for a, b in pairs]
+    observed = [int(((tokens[:, 0] == a) & (tokens[:, 1] == b)).sum()) for a, b in pairs]
     assert stats.chisquare(observed, expected).pvalue > SURE
 
 
-def test_distinct_first_tokens_run_out(build, asked):
+def test_distinct_first_tokens_run_out(build, make_passage):
     generator = build("gpt2", words=("cat", "dog"))
     strategy = DECODINGS["att-released"]
-    assert len(strategy(task_for(generator, [asked("cat")], n=6))) == 6
-    with pytest.raises(BadInput, match="6 tokens cannot begin 7 different answers"):
-        strategy(task_for(generator, [asked("cat")], n=7))
+    assert len(strategy(task_for(generator, [make_passage("cat")], n=6))) == 6
+    with pytest.raises(BadInput, match="6 tokens cannot begin 7 different responses"):
+        strategy(task_for(generator, [make_passage("cat")], n=7))
 
 
 def test_temperatures_that_cannot_be_are_refused():
-    with pytest.raises(BadInput, match="each context or turn, but got 'word'"):
-        TemperatureMixture(each="word")
+    with pytest.raises(BadInput, match="context or turn, but got 'word'"):
+        TemperatureMixture(per="word")
     for wrong in ((), 1.0):
-        with pytest.raises(BadInput, match="one temperature or more, found.*temperatures=\\["):
+        with pytest.raises(BadInput, match="one temperature or more, but got.*temperatures=\\["):
             TemperatureMixture(wrong)
-    with pytest.raises(BadInput, match="temperatures above 0, found -1"):
+    with pytest.raises(BadInput, match="temperatures above 0, but got -1"):
         TemperatureMixture((1.0, -1.0))
     assert TemperatureMixture([1.0]) == TemperatureMixture((1.0,))
 
@@ -504,11 +516,11 @@ def test_unknown_strategies_and_settings_list_the_choices():
     for name, strategy in DECODINGS.items():
         with pytest.raises(BadInput, match=f"'{name}' has no setting 'heat'") as error:
             decoding(name, heat=3)
-        assert all(each.name in str(error.value) for each in fields(strategy))
+        assert all(field.name in str(error.value) for field in fields(strategy))
     with pytest.raises(BadInput, match="'temperature' of 'sampling' is a number, but got 'hot'"):
         decoding("sampling", temperature="hot")
 
 
 def test_rows_end_at_their_first_end_token(gpt2):
-    found = torch.tensor([[5, 3, 7, 3], [3, 3, 3, 3], [5, 6, 0, 7]])
-    assert ended(found, gpt2) == [([5, 3], True), ([3], True), ([5, 6, 0, 7], False)]
+    ids = torch.tensor([[5, 3, 7, 3], [3, 3, 3, 3], [5, 6, 0, 7]])
+    assert truncate_at_end(ids, gpt2) == [([5, 3], True), ([3], True), ([5, 6, 0, 7], False)]

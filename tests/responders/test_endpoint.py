@@ -34,8 +34,8 @@ def no_surroundings(monkeypatch):
 
 @pytest.fixture
 def server() -> Server:
-    with serving() as found:
-        yield found
+    with serving() as running:
+        yield running
 
 
 def questions(*texts: str) -> list[Passage]:
@@ -48,11 +48,11 @@ def texts(passages: list[Passage]) -> list[str]:
 
 @pytest.mark.parametrize("kind", [list, to_passages])
 def test_answers_come_in_the_order_of_the_passages(server, kind):
-    found = respond(ask(server), kind(questions("one", "two", "three")))
-    assert texts(found) == ["re: one", "re: two", "re: three"]
-    assert [each.author for each in found] == ["tiny"] * 3
-    assert [each.id for each in found] == ["q-one", "q-two", "q-three"]
-    assert found[0].extra == {}
+    responses = respond(ask(server), kind(questions("one", "two", "three")))
+    assert texts(responses) == ["re: one", "re: two", "re: three"]
+    assert [passage.author for passage in responses] == ["tiny"] * 3
+    assert [passage.id for passage in responses] == ["q-one", "q-two", "q-three"]
+    assert responses[0].extra == {}
 
 
 def test_the_request_says_what_the_settings_say(server):
@@ -119,7 +119,7 @@ def test_seeds_depend_on_seed_passage_and_number_and_on_no_order(server):
 def test_roles_alternate_back_from_the_last_speaker():
     def roles(*turns):
         passage = Passage(tuple(Turn(*turn) for turn in turns), "")
-        return [(each["role"], each["content"]) for each in to_messages(passage)]
+        return [(message["role"], message["content"]) for message in to_messages(passage)]
 
     assert roles(("A", "1"), ("B", "2"), ("A", "3")) == [
         ("user", "1"), ("assistant", "2"), ("user", "3"),
@@ -137,13 +137,13 @@ def test_roles_alternate_back_from_the_last_speaker():
 
 def test_several_answers_are_numbered_and_come_together(server):
     server.plan["two"] = [completion(), completion("other"), status(400)]
-    found, problem = [], None
+    received, problem = [], None
     try:
-        for place, passage in ask(server, n=3, concurrency=1).stream(questions("one", "two")):
-            found.append((place, passage.response, passage.extra["hypothesis"]))
+        for index, passage in ask(server, n=3, concurrency=1).stream(questions("one", "two")):
+            received.append((index, passage.response, passage.extra["hypothesis"]))
     except BadInput as error:
         problem = str(error)
-    assert found == [(0, "re: one", 0), (0, "re: one", 1), (0, "re: one", 2)]
+    assert received == [(0, "re: one", 0), (0, "re: one", 1), (0, "re: one", 2)]
     assert "1 of 2 passages got no answer" in problem
 
 
@@ -155,9 +155,9 @@ def test_no_more_requests_are_under_way_than_allowed(server):
 
 def test_the_limit_holds_for_several_answers_too(server):
     server.together = 4
-    found = respond(ask(server, concurrency=4, n=5), questions("a", "b", "c"))
+    responses = respond(ask(server, concurrency=4, n=5), questions("a", "b", "c"))
     assert server.most == 4
-    assert [each.extra["hypothesis"] for each in found] == [0, 1, 2, 3, 4] * 3
+    assert [passage.extra["hypothesis"] for passage in responses] == [0, 1, 2, 3, 4] * 3
 
 
 def test_answers_are_given_as_they_complete(server):
@@ -267,11 +267,11 @@ def test_what_is_finished_or_under_way_is_given_before_the_error(server):
         completion()(handler)
 
     server.plan |= {"b": [completion()], "c": [refuse], "d": [come_after], "e": [come_after]}
-    found = []
-    with pytest.raises(BadInput, match="1 of 9 passages got no answer and 4 were not begun"):
-        for place, _ in ask(server, concurrency=3).stream(questions(*"abcdefghi")):
-            found.append(place)
-    assert sorted(found) == [0, 1, 3, 4]
+    indices = []
+    with pytest.raises(BadInput, match="1 of 9 passages got no answer and 4 were not started"):
+        for index, _ in ask(server, concurrency=3).stream(questions(*"abcdefghi")):
+            indices.append(index)
+    assert sorted(indices) == [0, 1, 3, 4]
     assert set(server.attempts) == set("abcde")
 
 
@@ -284,8 +284,8 @@ def test_after_the_last_attempt_the_error_says_how_many_why_and_what_to_do(serve
     host = server.url.removeprefix("http://").removesuffix("/v1")
     assert str(caught.value) == (
         f"bot at {host}: 2 of 2 passages got no answer. The last reason: 500 Internal Server "
-        "Error: out of memory Look at its log, and run the same command again: finished work is "
-        "kept."
+        "Error: out of memory Check the server's log, and run the same command again: finished "
+        "work is kept."
     )
 
 
@@ -339,7 +339,7 @@ def test_the_key_appears_nowhere(server, monkeypatch, caplog, capfd, code):
 
 def test_a_key_that_no_header_can_hold_is_not_shown(server, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-one\nsk-two")
-    with pytest.raises(BadInput, match="no header can hold") as caught:
+    with pytest.raises(BadInput, match="not allowed in a header") as caught:
         respond(ask(server), questions("hi"))
     assert "sk-" not in str(caught.value) and not server.bodies
 
@@ -376,19 +376,19 @@ def test_reasoning_is_dropped_and_cut_answers_are_marked(server):
     server.plan["a"] = [completion("<think>hm</think>\n yes ")]
     server.plan["b"] = [completion("fine", reasoning_content="hm, let me see")]
     server.plan["c"] = [completion("and so", finish="length")]
-    found = respond(ask(server), questions("a", "b", "c"))
-    assert texts(found) == ["yes", "fine", "and so"]
-    assert [dict(each.extra) for each in found] == [{}, {}, {"cut": True}]
+    responses = respond(ask(server), questions("a", "b", "c"))
+    assert texts(responses) == ["yes", "fine", "and so"]
+    assert [dict(passage.extra) for passage in responses] == [{}, {}, {"cut": True}]
 
 
 def test_empty_answers_are_kept_and_counted_once(server, caplog):
     server.plan["a"] = [completion("")]
     server.plan["b"] = [raw('{"choices": [{"message": {"content": null}}]}')]
     server.plan["c"] = [completion("<think>I never come to an end", finish="length")]
-    found = respond(ask(server), questions("a", "b", "c", "d"))
-    assert texts(found) == ["", "", "", "re: d"]
-    assert [each.extra.get("empty") for each in found] == [True, True, True, None]
-    assert found[2].extra["cut"]
+    responses = respond(ask(server), questions("a", "b", "c", "d"))
+    assert texts(responses) == ["", "", "", "re: d"]
+    assert [passage.extra.get("empty") for passage in responses] == [True, True, True, None]
+    assert responses[2].extra["cut"]
     assert [record.getMessage() for record in caplog.records] == [
         "3 of 4 answers of tiny are empty; a model that reasons needs a larger max_tokens."
     ]
@@ -407,11 +407,11 @@ def test_a_reader_who_stops_early_leaves_nothing_running(server, caplog):
     assert next(stream)[0] == 0
     assert wait_until(lambda: server.here == 4)
     stream.close()
-    assert not [each for each in threading.enumerate() if each.name == "endpoint"]
-    asked = len(server.bodies)
-    assert asked <= 6
+    assert not [thread for thread in threading.enumerate() if thread.name == "endpoint"]
+    requests = len(server.bodies)
+    assert requests <= 6
     server.closing.set()
-    assert not wait_until(lambda: len(server.bodies) > asked, seconds=0.1)
+    assert not wait_until(lambda: len(server.bodies) > requests, seconds=0.1)
     assert not caplog.records
 
 
@@ -436,8 +436,8 @@ def test_a_context_of_many_turns_is_sent_whole(server):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"url": "localhost:8000"}, "starts with http"),
-        ({"url": "http://"}, "starts with http"),
+        ({"url": "localhost:8000"}, "starting with http"),
+        ({"url": "http://"}, "starting with http"),
         ({"n": 0}, "`n` is at least 1, but got 0"),
         ({"concurrency": 0}, "`concurrency` is at least 1"),
         ({"retries": -1}, "`retries` is at least 0"),

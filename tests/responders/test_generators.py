@@ -12,7 +12,7 @@ from transformers import GenerationConfig
 from dialeval.dialogues import BadInput
 from dialeval.models import packages
 from dialeval.responders import generators, respond
-from dialeval.responders.decoding import DECODINGS, ended, likelihoods
+from dialeval.responders.decoding import DECODINGS, likelihoods, truncate_at_end
 from dialeval.responders.generators import SETTINGS, Generator, load_generator, save_generator
 from dialeval.responders.language import GeneratorResponder
 from dialeval.responders.likelihood import response_log_probs
@@ -26,8 +26,8 @@ def rows_of(generator: Generator, contexts) -> list[list[int]]:
     return [prompt.ids for prompt in generator.prompts(generator.tokenizer, contexts)]
 
 
-def cut(generator: Generator, found: torch.Tensor) -> list[list[int]]:
-    return [ids for ids, _ in ended(found, generator)]
+def cut(generator: Generator, output: torch.Tensor) -> list[list[int]]:
+    return [ids for ids, _ in truncate_at_end(output, generator)]
 
 
 def sampled(generator: Generator, rows, seeds, copies: int, **settings) -> list[list[int]]:
@@ -63,38 +63,38 @@ def test_copies_of_padded_prompts_say_what_transformers_says_to_each_alone(
     generator, contexts, plain_generate
 ):
     rows, seeds = rows_of(generator, contexts), list(range(15))
-    found = sampled(generator, rows, seeds, 3)
-    assert found == lone(plain_generate, generator, rows, seeds, 3)
-    assert len({tuple(row) for row in found}) > 10  # so the comparison says something
+    responses = sampled(generator, rows, seeds, 3)
+    assert responses == lone(plain_generate, generator, rows, seeds, 3)
+    assert len({tuple(row) for row in responses}) > 10  # so the comparison says something
 
 
 def test_an_encoder_decoder_of_transformers_is_run_alike(build, contexts, plain_generate):
     bart = build("bart")
     rows, seeds = rows_of(bart, contexts), list(range(10))
     assert sampled(bart, rows, seeds, 2) == lone(plain_generate, bart, rows, seeds, 2)
-    said = bart.generate(rows, NEW, num_beams=4, num_return_sequences=2)
+    ids = bart.generate(rows, NEW, num_beams=4, num_return_sequences=2)
     options = {"num_beams": 4, "num_return_sequences": 2}
-    expected = [each for row in rows for each in plain_generate(bart, row, NEW, **options)]
-    assert cut(bart, said) == expected
+    expected = [response for row in rows for response in plain_generate(bart, row, NEW, **options)]
+    assert cut(bart, ids) == expected
 
 
 @pytest.mark.parametrize("size", [1, 2])
 def test_prompts_of_one_or_two_tokens_work(generator, size, plain_generate):
     rows = [[5, 6][:size]]
     seeds = [7, 8, 9]
-    found = sampled(generator, rows, seeds, 3)
-    assert found == lone(plain_generate, generator, rows, seeds, 3)
+    responses = sampled(generator, rows, seeds, 3)
+    assert responses == lone(plain_generate, generator, rows, seeds, 3)
 
 
 def test_each_prompt_is_read_once_for_all_its_copies(gpt2, build):
     rows, copies = [[5, 6, 7, 8, 9, 10, 11, 12]] * 2, 5
     steps = NEW * copies * 2  # the last token of a prompt is read by every copy
     run = {"eos_token_id": [999], "pad_token_id": 0}  # nothing ends early
-    found = tokens_read(gpt2, lambda: gpt2.generate(rows, NEW, copies, **run))
-    assert found == 2 * 7 + steps
+    count = tokens_read(gpt2, lambda: gpt2.generate(rows, NEW, copies, **run))
+    assert count == 2 * 7 + steps
     seq2seq = build("seq2seq")
-    found = tokens_read(seq2seq, lambda: seq2seq.generate(rows, NEW, copies, **run))
-    assert found == 2 * 8 + steps
+    count = tokens_read(seq2seq, lambda: seq2seq.generate(rows, NEW, copies, **run))
+    assert count == 2 * 8 + steps
 
 
 def test_padding_that_is_the_end_token_is_harmless(build, plain_generate):
@@ -108,7 +108,9 @@ def test_padding_that_is_the_end_token_is_harmless(build, plain_generate):
         same = Generator(generator.model, tokenizer, generator.prompts)
         assert same.pad_id == end
         assert sampled(same, rows, range(6), 2) == expected
-        beams = [each for row in rows for each in plain_generate(same, row, NEW, num_beams=3)]
+        beams = [
+            response for row in rows for response in plain_generate(same, row, NEW, num_beams=3)
+        ]
         assert cut(same, same.generate(rows, NEW, num_beams=3)) == beams
 
 
@@ -131,18 +133,18 @@ def test_the_models_own_generation_settings_are_set_aside(generator, contexts):
 
 def test_a_model_with_several_end_tokens_stops_at_each(build):
     generator = build("gpt2")
-    own = generator.tokenizer.eos_token_id
+    eos = generator.tokenizer.eos_token_id
     rows = [[5, 6, 7]] * 40
     free = sampled(generator, rows, range(40), 1)
-    generator.model.generation_config.eos_token_id = [own, 9, 11]
+    generator.model.generation_config.eos_token_id = [eos, 9, 11]
     stopping = Generator(generator.model, generator.tokenizer, generator.prompts)
-    assert stopping.end_ids == [9, 11, own]  # the tokenizer's own ends what is trained on
-    found = stopping.generate(rows, NEW, processors=[RowNoise(range(40), 3)])
+    assert stopping.end_ids == [9, 11, eos]  # the tokenizer's own ends what is trained on
+    ids = stopping.generate(rows, NEW, processors=[RowNoise(range(40), 3)])
     at = [min((row.index(end) + 1 for end in (9, 11) if end in row), default=NEW) for row in free]
     expected = [row[:end] for row, end in zip(free, at, strict=True)]
-    assert cut(stopping, found) == expected
-    assert {row[-1] for row in expected} >= {9, 11, own}
-    assert all(done == (row[-1] in (9, 11, own)) for row, done in ended(found, stopping))
+    assert cut(stopping, ids) == expected
+    assert {row[-1] for row in expected} >= {9, 11, eos}
+    assert all(done == (row[-1] in (9, 11, eos)) for row, done in truncate_at_end(ids, stopping))
 
 
 def test_logits_of_the_next_token_are_those_of_a_lone_row(generator, contexts, logits_after):
@@ -160,13 +162,15 @@ def test_first_tokens_can_be_given_and_the_rest_follows_them(generator, contexts
         torch.testing.assert_close(logits, expected, atol=1e-5, rtol=1e-5)
         return opened
 
-    found = generator.generate(rows, NEW, copies, first=first)
-    assert found.shape[0] == 15 and found.shape[1] <= NEW
-    for at, row in enumerate(cut(generator, found)):
-        said = [int(opened.flatten()[at])]
-        while len(said) < NEW and said[-1] != generator.tokenizer.eos_token_id:
-            said.append(int(logits_after(generator, rows[at // copies], said).argmax()))
-        assert row == said
+    ids = generator.generate(rows, NEW, copies, first=first)
+    assert ids.shape[0] == 15 and ids.shape[1] <= NEW
+    for at, row in enumerate(cut(generator, ids)):
+        continuation = [int(opened.flatten()[at])]
+        while len(continuation) < NEW and continuation[-1] != generator.tokenizer.eos_token_id:
+            continuation.append(
+                int(logits_after(generator, rows[at // copies], continuation).argmax())
+            )
+        assert row == continuation
     assert torch.equal(generator.generate(rows, 1, copies, first=first), opened.reshape(-1, 1))
 
 
@@ -174,10 +178,10 @@ def test_first_tokens_do_not_make_a_prompt_be_read_again(gpt2):
     rows, copies = [[5, 6, 7, 8, 9, 10, 11, 12]] * 2, 5
     run = {"eos_token_id": [999], "pad_token_id": 0}
     opened = torch.full((2, copies), 5)
-    found = tokens_read(
+    count = tokens_read(
         gpt2, lambda: gpt2.generate(rows, NEW, copies, first=lambda _: opened, **run)
     )
-    assert found == 2 * 8 + (NEW - 1) * copies * 2
+    assert count == 2 * 8 + (NEW - 1) * copies * 2
 
 
 def test_an_adapter_that_is_not_merged_generates_as_when_it_is(build, contexts):
@@ -186,15 +190,15 @@ def test_an_adapter_that_is_not_merged_generates_as_when_it_is(build, contexts):
         rows = rows_of(generator, contexts)
         plain = sampled(generator, rows, range(10), 2)
         generator.model = with_lora(generator.model)
-        found = sampled(generator, rows, range(10), 2)
+        responses = sampled(generator, rows, range(10), 2)
         generator.model = generator.model.merge_and_unload()
-        assert found == sampled(generator, rows, range(10), 2)
-        assert found != plain
+        assert responses == sampled(generator, rows, range(10), 2)
+        assert responses != plain
 
 
 def test_what_was_generated_can_be_learnt_from(gpt2):
-    said = gpt2.generate([[5, 6, 7]], NEW)
-    loss = gpt2.model(input_ids=said, labels=said).loss
+    ids = gpt2.generate([[5, 6, 7]], NEW)
+    loss = gpt2.model(input_ids=ids, labels=ids).loss
     loss.backward()
     assert gpt2.model.get_input_embeddings().weight.grad.abs().sum() > 0
     gpt2.model.zero_grad()
@@ -202,10 +206,10 @@ def test_what_was_generated_can_be_learnt_from(gpt2):
 
 def test_room_for_a_prompt(build):
     gpt2, bart, seq2seq = build("gpt2"), build("bart"), build("seq2seq")
-    assert [gpt2.room(new) for new in (1, 40, 48)] == [47, 8, 0]
-    assert [bart.room(new) for new in (1, 40, 48, 49)] == [48, 48, 48, -1]
-    assert seq2seq.room(1000) is None
-    assert (gpt2.longest, bart.longest, seq2seq.longest) == (48, None, None)
+    assert [gpt2.max_prompt_length(new) for new in (1, 40, 48)] == [47, 8, 0]
+    assert [bart.max_prompt_length(new) for new in (1, 40, 48, 49)] == [48, 48, 48, -1]
+    assert seq2seq.max_prompt_length(1000) is None
+    assert (gpt2.max_length, bart.max_length, seq2seq.max_length) == (48, None, None)
     assert bart.prompts.max_length == 48  # the encoder cannot read more
     assert (gpt2.prompts.max_length, seq2seq.prompts.max_length) == (None, None)
 
@@ -228,31 +232,40 @@ def test_likelihoods_equal_reading_one_token_at_a_time(generator, contexts, logi
         for pair in zip(rows, responses, strict=True)
     ]
     for batch_tokens in (1, 20, 2048):
-        found = response_log_probs(generator.model, generator.pad_id, rows, responses, batch_tokens)
-        np.testing.assert_allclose(found[0], expected, atol=1e-4)
-        assert found[1].tolist() == [3, 1, 5, 2, 4]
+        result = response_log_probs(
+            generator.model, generator.pad_id, rows, responses, batch_tokens
+        )
+        np.testing.assert_allclose(result[0], expected, atol=1e-4)
+        assert result[1].tolist() == [3, 1, 5, 2, 4]
 
 
-def test_the_likelihood_of_a_passage_counts_the_end_of_its_response(generator, asked, logits_after):
-    passages = [asked("you cat", response="dog sea"), asked("rain", response=" sun ")]
+def test_the_likelihood_of_a_passage_counts_the_end_of_its_response(
+    generator, make_passage, logits_after
+):
+    passages = [make_passage("you cat", response="dog sea"), make_passage("rain", response=" sun ")]
     sums, lengths = likelihoods(generator, passages)
     end = generator.tokenizer.eos_token_id
     ids = generator.tokenizer.get_vocab()
     rows = [[ids["you"], ids["cat"], end], [ids["rain"], end]]
-    said = [[ids["dog"], ids["sea"], end], [ids["sun"], end]]
+    responses = [[ids["dog"], ids["sea"], end], [ids["sun"], end]]
     expected = [
-        one_token_at_a_time(logits_after, generator, *pair) for pair in zip(rows, said, strict=True)
+        one_token_at_a_time(logits_after, generator, *pair)
+        for pair in zip(rows, responses, strict=True)
     ]
     np.testing.assert_allclose(sums, expected, atol=1e-4)
     assert lengths.tolist() == [3, 2]
 
 
-def test_a_passage_that_is_too_long_loses_the_beginning_of_its_context(gpt2, asked, logits_after):
-    passage = asked("you cat " * 30, response="sun moon")  # 61 tokens, and 48 positions
+def test_a_passage_that_is_too_long_loses_the_beginning_of_its_context(
+    gpt2, make_passage, logits_after
+):
+    passage = make_passage("you cat " * 30, response="sun moon")  # 61 tokens, and 48 positions
     sums, lengths = likelihoods(gpt2, [passage])
     ids = rows_of(gpt2, [passage])[0][-45:]
-    said = gpt2.tokenizer("sun moon")["input_ids"] + gpt2.end_ids
-    assert sums[0] == pytest.approx(one_token_at_a_time(logits_after, gpt2, ids, said), abs=1e-4)
+    response = gpt2.tokenizer("sun moon")["input_ids"] + gpt2.end_ids
+    assert sums[0] == pytest.approx(
+        one_token_at_a_time(logits_after, gpt2, ids, response), abs=1e-4
+    )
     assert lengths.tolist() == [3]
 
 
@@ -272,7 +285,7 @@ def with_lora(model):
 
 def replies(generator: Generator, contexts) -> list[str]:
     responder = GeneratorResponder(generator, DECODINGS["sampling"], 2, NEW, name="x")
-    return [each.response for each in respond(responder, contexts)]
+    return [passage.response for passage in respond(responder, contexts)]
 
 
 @pytest.mark.parametrize("kind", ["gpt2", "llama", "seq2seq", "copying"])
@@ -287,7 +300,7 @@ def test_a_saved_generator_replies_alike_and_remembers_how_it_reads(
     assert again.prompts == generator.prompts == PromptFormat(start=True, max_length=7)
     assert (again.name, again.training) == ("mine", {"signature": "mle"})
     assert again.end_ids == generator.end_ids
-    signatures = [GeneratorResponder(each, name="x").signature for each in (generator, again)]
+    signatures = [GeneratorResponder(model, name="x").signature for model in (generator, again)]
     assert signatures[0] == signatures[1]
     assert load_generator(folder, "none", device="cpu").prompts == PromptFormat()
 
@@ -296,20 +309,20 @@ def test_a_system_prompt_joins_the_remembered_format_or_is_refused(build, tmp_pa
     template = "{% for m in messages %}{{ m.content }} {% endfor %}"
     save_generator(build("gpt2", style="chat", template=template), tmp_path / "chat")
     save_generator(build("gpt2"), tmp_path / "turns")
-    found = load_generator(tmp_path / "chat", system_prompt="sun", device="cpu").prompts
-    assert found == PromptFormat("chat", template, "sun")
+    prompts = load_generator(tmp_path / "chat", system_prompt="sun", device="cpu").prompts
+    assert prompts == PromptFormat("chat", template, "sun")
     with pytest.raises(BadInput, match="a system prompt needs a chat template"):
         load_generator(tmp_path / "turns", system_prompt="sun", device="cpu")
     file = write("other.jinja", "{{ messages[0].content }}")
-    found = load_generator(tmp_path / "turns", str(file), "sun", device="cpu").prompts
-    assert found == PromptFormat("chat", "{{ messages[0].content }}", "sun")
+    prompts = load_generator(tmp_path / "turns", str(file), "sun", device="cpu").prompts
+    assert prompts == PromptFormat("chat", "{{ messages[0].content }}", "sun")
 
 
 def test_settings_that_cannot_be_read_say_where_they_are(build, tmp_path):
     folder = save_generator(build("gpt2"), tmp_path / "mine")
     for text in ("{", '{"prompts": {"styl": 1}}', "{}"):
         (folder / SETTINGS).write_text(text)
-        with pytest.raises(BadInput, match=f"{SETTINGS}: these settings cannot be read.*again"):
+        with pytest.raises(BadInput, match=f"{SETTINGS}: could not read these settings.*again"):
             load_generator(folder, device="cpu")
 
 
@@ -327,17 +340,17 @@ def adapter(build, contexts, tmp_path):
 
 def test_an_adapter_is_merged_into_a_generator(adapter, contexts):
     base, folder, expected = adapter
-    found = load_generator(base, adapter=str(folder), device="cpu")
-    assert replies(found, contexts) == expected != replies(load_generator(base), contexts)
-    assert not hasattr(found.model, "merge_and_unload")
+    loaded = load_generator(base, adapter=str(folder), device="cpu")
+    assert replies(loaded, contexts) == expected != replies(load_generator(base), contexts)
+    assert not hasattr(loaded.model, "merge_and_unload")
 
 
 def test_an_adapter_that_remembers_how_it_reads_is_asked_first(adapter):
     base, folder, _ = adapter
-    told = {"prompts": {"style": "turns", "max_length": 9}, "training": {"by": "me"}}
-    (folder / SETTINGS).write_text(json.dumps(told))
-    found = load_generator(base, adapter=str(folder), device="cpu")
-    assert found.prompts == PromptFormat(max_length=9) and found.training == {"by": "me"}
+    settings = {"prompts": {"style": "turns", "max_length": 9}, "training": {"by": "me"}}
+    (folder / SETTINGS).write_text(json.dumps(settings))
+    loaded = load_generator(base, adapter=str(folder), device="cpu")
+    assert loaded.prompts == PromptFormat(max_length=9) and loaded.training == {"by": "me"}
     shutil.move(folder / SETTINGS, base / SETTINGS)  # and its base after that
     assert load_generator(folder, device="cpu").prompts == PromptFormat(max_length=9)
 
@@ -352,10 +365,10 @@ def test_two_adapters_are_merged_one_after_the_other(adapter, contexts, tmp_path
 
 def test_a_folder_that_is_an_adapter_names_its_base(adapter, contexts):
     base, folder, expected = adapter
-    told = json.loads((folder / "adapter_config.json").read_text())
-    assert told["base_model_name_or_path"] == str(base)
-    found = load_generator(folder, device="cpu")
-    assert replies(found, contexts) == expected and found.name == "adapter"
+    config = json.loads((folder / "adapter_config.json").read_text())
+    assert config["base_model_name_or_path"] == str(base)
+    loaded = load_generator(folder, device="cpu")
+    assert replies(loaded, contexts) == expected and loaded.name == "adapter"
 
 
 def test_a_folder_that_is_an_adapter_has_its_base_inside(adapter, contexts):
@@ -375,9 +388,9 @@ def test_an_adapter_without_a_base_or_for_another_model_is_refused(adapter, buil
     with pytest.raises(BadInput, match="nowhere: the adapter cannot be loaded"):
         load_generator(base, adapter=str(tmp_path / "nowhere"), device="cpu")
     config = folder / "adapter_config.json"
-    told = json.loads(config.read_text())
-    config.write_text(json.dumps({**told, "base_model_name_or_path": None}))
-    with pytest.raises(BadInput, match="does not say what it adapts.*pass this folder as --adapt"):
+    content = json.loads(config.read_text())
+    config.write_text(json.dumps({**content, "base_model_name_or_path": None}))
+    with pytest.raises(BadInput, match="does not name its base model.*pass this folder as --adapt"):
         load_generator(folder, device="cpu")
 
 
@@ -400,7 +413,9 @@ def test_a_generator_without_an_end_token_is_refused_unless_it_chats(build, tmp_
     generator = build("gpt2")
     generator.tokenizer.eos_token = None
     folder = save_generator(generator, tmp_path / "endless")
-    with pytest.raises(BadInput, match="has no end token, so nothing would end.*eos_token, or use"):
+    with pytest.raises(
+        BadInput, match="no end token, so its responses would not end.*eos_token, or use"
+    ):
         load_generator(folder, device="cpu")
     file = tmp_path / "chat.jinja"
     file.write_text("{{ messages[0].content }}")
@@ -414,15 +429,17 @@ def test_smollm2_is_a_package_that_may_be_missing(monkeypatch):
 
 
 @pytest.mark.slow
-def test_smollm2_answers(asked):
+def test_smollm2_answers(make_passage):
     try:
         packages.smollm2_path()
     except BadInput as error:
         pytest.skip(str(error))
     generator = load_generator("smollm2", device="cpu")
     assert (generator.name, generator.prompts.style) == ("smollm2", "chat")
-    assert generator.longest and generator.tokenizer.eos_token_id in generator.end_ids
+    assert generator.max_length and generator.tokenizer.eos_token_id in generator.end_ids
     responder = GeneratorResponder(generator, DECODINGS["greedy"], max_new_tokens=12)
-    answers = respond(responder, [asked("Hello! How are you?"), asked("Say yes.", "Yes.", "Why?")])
-    assert all(len(each.response.split()) > 1 for each in answers)
+    answers = respond(
+        responder, [make_passage("Hello! How are you?"), make_passage("Say yes.", "Yes.", "Why?")]
+    )
+    assert all(len(passage.response.split()) > 1 for passage in answers)
     assert not responder.counts["template_tokens"]

@@ -21,7 +21,7 @@ class Echo:
 
     def __init__(self, copies=1, stop_after=None, error=KeyboardInterrupt, mark=""):
         self.copies, self.stop_after, self.error, self.mark = copies, stop_after, error, mark
-        self.asked = 0
+        self.requests = 0
 
     @property
     def signature(self):
@@ -30,18 +30,18 @@ class Echo:
     def stream(self, passages):
         order = list(range(len(passages)))
         random.Random(len(passages)).shuffle(order)
-        for place in order:
+        for index in order:
             for copy in range(self.copies):
-                if self.stop_after is not None and self.asked >= self.stop_after:
+                if self.stop_after is not None and self.requests >= self.stop_after:
                     raise self.error("stopped")
-                self.asked += 1
-                told = {HYPOTHESIS: copy} if self.copies > 1 else {}
-                text = f"{copy}: {passages[place].context[-1].text} \u2028 <b>"
-                yield place, answer(passages[place], text, self, **told)
+                self.requests += 1
+                extra = {HYPOTHESIS: copy} if self.copies > 1 else {}
+                text = f"{copy}: {passages[index].context[-1].text} \u2028 <b>"
+                yield index, answer(passages[index], text, self, **extra)
 
 
 @pytest.fixture
-def asked():
+def contexts():
     from tests.conftest import talk
 
     return talk(dialogues=5, turns=4)
@@ -51,11 +51,11 @@ def lines(path):
     return path.read_text(encoding="utf-8")
 
 
-def test_answers_stand_in_the_order_of_the_contexts(asked, tmp_path):
-    done = generate(Echo(copies=2), asked, tmp_path / "out.jsonl")
+def test_answers_stand_in_the_order_of_the_contexts(contexts, tmp_path):
+    done = generate(Echo(copies=2), contexts, tmp_path / "out.jsonl")
     assert (done.contexts, done.answers, done.already_done) == (15, 30, 0)
     back, _ = read(tmp_path / "out.jsonl")
-    assert back["id"][:] == [each.id for each in asked for _ in range(2)]
+    assert back["id"][:] == [passage.id for passage in contexts for _ in range(2)]
     assert [text[0] for text in back["response"]] == ["0", "1"] * 15
     assert set(back["author"]) == {"echo"}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.jsonl", "out.jsonl.run.json"]
@@ -63,58 +63,58 @@ def test_answers_stand_in_the_order_of_the_contexts(asked, tmp_path):
 
 @pytest.mark.parametrize("copies", [1, 3])
 @pytest.mark.parametrize("stop_after", [0, 1, 2, 7, 14])
-def test_a_stopped_run_goes_on_and_ends_with_the_same_file(asked, tmp_path, copies, stop_after):
-    generate(Echo(copies), asked, tmp_path / "whole.jsonl")
+def test_a_stopped_run_goes_on_and_ends_with_the_same_file(contexts, tmp_path, copies, stop_after):
+    generate(Echo(copies), contexts, tmp_path / "whole.jsonl")
     output = tmp_path / "parts.jsonl"
     with pytest.raises(KeyboardInterrupt):
-        generate(Echo(copies, stop_after), asked, output)
+        generate(Echo(copies, stop_after), contexts, output)
     assert not output.exists()
     again = Echo(copies)
-    done = generate(again, asked, output)
+    done = generate(again, contexts, output)
     assert lines(output) == lines(tmp_path / "whole.jsonl")
     # Contexts are done when the next one has begun; only what was begun is asked again.
     assert done.already_done >= (stop_after - 1) // copies
-    assert again.asked == (15 - done.already_done) * copies
+    assert again.requests == (15 - done.already_done) * copies
 
 
-def test_what_was_finished_before_a_failure_is_kept(asked, tmp_path):
+def test_what_was_finished_before_a_failure_is_kept(contexts, tmp_path):
     with pytest.raises(BadInput, match="stopped"):
-        generate(Echo(stop_after=6, error=BadInput), asked, tmp_path / "out.jsonl")
-    done = generate(Echo(), asked, tmp_path / "out.jsonl")
+        generate(Echo(stop_after=6, error=BadInput), contexts, tmp_path / "out.jsonl")
+    done = generate(Echo(), contexts, tmp_path / "out.jsonl")
     assert done.already_done == 6
 
 
-def test_a_torn_line_is_asked_again(asked, tmp_path):
-    generate(Echo(), asked, tmp_path / "whole.jsonl")
+def test_a_torn_line_is_asked_again(contexts, tmp_path):
+    generate(Echo(), contexts, tmp_path / "whole.jsonl")
     output = tmp_path / "parts.jsonl"
     with pytest.raises(KeyboardInterrupt):
-        generate(Echo(stop_after=5), asked, output)
+        generate(Echo(stop_after=5), contexts, output)
     journal = tmp_path / ".parts.jsonl.0.journal"
     journal.write_bytes(journal.read_bytes()[:-9])
-    done = generate(Echo(), asked, output)
+    done = generate(Echo(), contexts, output)
     assert done.already_done == 3  # of 4 whole lines, one is torn
     assert lines(output) == lines(tmp_path / "whole.jsonl")
 
 
-def test_a_finished_run_is_not_done_again(asked, tmp_path):
-    generate(Echo(copies=2), asked, tmp_path / "out.jsonl")
+def test_a_finished_run_is_not_done_again(contexts, tmp_path):
+    generate(Echo(copies=2), contexts, tmp_path / "out.jsonl")
     before = lines(tmp_path / "out.jsonl")
     again = Echo(copies=2)
-    done = generate(again, asked, tmp_path / "out.jsonl")
-    assert (again.asked, done.already_done, done.answers) == (0, 15, 30)
+    done = generate(again, contexts, tmp_path / "out.jsonl")
+    assert (again.requests, done.already_done, done.answers) == (0, 15, 30)
     assert lines(tmp_path / "out.jsonl") == before
 
 
 @pytest.mark.parametrize("what", ["responder", "contexts", "a foreign file"])
-def test_another_run_is_refused_and_can_be_replaced(asked, tmp_path, what):
+def test_another_run_is_refused_and_can_be_replaced(contexts, tmp_path, what):
     output = tmp_path / "out.jsonl"
     if what == "a foreign file":
         output.write_text("precious\n")
     else:
-        generate(Echo(), asked, output)
+        generate(Echo(), contexts, output)
     before = lines(output)
     other = Echo(mark="|hotter") if what == "responder" else Echo()
-    some = asked[:-1] if what == "contexts" else asked
+    some = contexts[:-1] if what == "contexts" else contexts
     with pytest.raises(BadInput, match="--overwrite"):
         generate(other, some, output)
     assert lines(output) == before
@@ -122,11 +122,11 @@ def test_another_run_is_refused_and_can_be_replaced(asked, tmp_path, what):
     assert len(lines(output).strip().split("\n")) == len(some)
 
 
-def test_a_journal_of_another_run_is_refused(asked, tmp_path):
+def test_a_journal_of_another_run_is_refused(contexts, tmp_path):
     with pytest.raises(KeyboardInterrupt):
-        generate(Echo(stop_after=4), asked, tmp_path / "out.jsonl")
+        generate(Echo(stop_after=4), contexts, tmp_path / "out.jsonl")
     with pytest.raises(BadInput, match="another run"):
-        generate(Echo(mark="|hotter"), asked, tmp_path / "out.jsonl")
+        generate(Echo(mark="|hotter"), contexts, tmp_path / "out.jsonl")
 
 
 def test_no_contexts_say_so(tmp_path):
@@ -134,14 +134,14 @@ def test_no_contexts_say_so(tmp_path):
         generate(Echo(), [], tmp_path / "out.jsonl")
 
 
-def test_what_a_responder_knows_is_written(asked, tmp_path):
+def test_what_a_responder_knows_is_written(contexts, tmp_path):
     class Thief(Echo):
         def stream(self, passages):
-            for place, passage in super().stream(passages):
+            for index, passage in super().stream(passages):
                 extra = {**passage.extra, "cut": True}
-                yield place, replace(passage, source_dialogue_id="t9", extra=extra)
+                yield index, replace(passage, source_dialogue_id="t9", extra=extra)
 
-    generate(Thief(), asked, tmp_path / "out.jsonl")
+    generate(Thief(), contexts, tmp_path / "out.jsonl")
     record = json.loads(lines(tmp_path / "out.jsonl").strip().split("\n")[0])
     assert record["source_dialogue_id"] == "t9"
     assert record["cut"] is True
@@ -163,8 +163,8 @@ def test_processes_share_the_contexts(human, tmp_path, processes):
     )
     assert done.returncode == 0, done.stderr[-3000:]
     records = [json.loads(line) for line in lines(tmp_path / "out.jsonl").strip().split("\n")]
-    assert [each["id"] for each in records] == human["id"][:]
+    assert [record["id"] for record in records] == human["id"][:]
     assert all(
-        each["response"] in [turn["content"] for turn in each["context"]] for each in records
+        record["response"] in [turn["content"] for turn in record["context"]] for record in records
     )
     assert not list(tmp_path.glob(".*journal"))

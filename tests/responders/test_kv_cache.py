@@ -34,12 +34,12 @@ def read(model):
 @torch.no_grad()
 def continued(model, cache, tokens, change=None):
     """Logits of tokens that are read one by one."""
-    found = []
+    logits = []
     for step, token in enumerate(tokens.T):
         if change is not None and step == 2:
             change(cache)
-        found.append(model(token[:, None], past_key_values=cache).logits)
-    return torch.cat(found, 1)
+        logits.append(model(token[:, None], past_key_values=cache).logits)
+    return torch.cat(logits, 1)
 
 
 @pytest.mark.parametrize("ahead", [0, 2, 9])
@@ -69,8 +69,8 @@ def test_rows_and_tokens_can_be_exchanged_in_between(model, read, change):
     plain.batch_repeat_interleave(2)
     repeat_preallocated(roomy, 2, 9)
     expected = continued(model, plain, tokens, change)
-    found = continued(model, roomy, tokens, change)
-    torch.testing.assert_close(found, expected, atol=1e-6, rtol=1e-5)
+    logits = continued(model, roomy, tokens, change)
+    torch.testing.assert_close(logits, expected, atol=1e-6, rtol=1e-5)
 
 
 @torch.no_grad()

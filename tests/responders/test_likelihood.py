@@ -94,8 +94,8 @@ def test_neither_batch_nor_padding_changes_a_sum(kind):
     contexts, responses = some_rows(12, 0, 14, seed=2), some_rows(12, 1, 12, seed=3)
     alone = response_log_probs(model, PAD, contexts, responses, batch_tokens=1)[0]
     for pad, batch_tokens in ((PAD, 10**6), (SIZE - 1, 10**6), (None, 40)):
-        found = response_log_probs(model, pad, contexts, responses, batch_tokens)[0]
-        np.testing.assert_allclose(found, alone, atol=1e-5, rtol=1e-5)
+        sums = response_log_probs(model, pad, contexts, responses, batch_tokens)[0]
+        np.testing.assert_allclose(sums, alone, atol=1e-5, rtol=1e-5)
     turned = response_log_probs(model, PAD, contexts[::-1], responses[::-1], 10**6)[0]
     np.testing.assert_allclose(turned[::-1], alone, atol=1e-5, rtol=1e-5)
 
@@ -140,7 +140,7 @@ def test_an_unconditional_text_opens_with_bos_or_else_with_eos():
     assert opening_token(table(eos_token_id=[2, 1])) == 2
     sums, _ = response_log_probs(table(eos_token_id=2), None, [[]], [[1]])
     assert sums[0] == pytest.approx(math.log(0.75), abs=1e-6)  # p(1 | 2)
-    with pytest.raises(BadInput, match="no token to begin an unconditional text"):
+    with pytest.raises(BadInput, match="no token to start a text"):
         response_log_probs(table(), None, [[]], [[1]])
 
 
@@ -154,20 +154,20 @@ def test_a_model_in_training_is_read_without_dropout_and_goes_on_training():
 
 def test_what_cannot_be_read_is_said():
     model = tiny("gpt2")
-    with pytest.raises(BadInput, match="found 1 for 2"):
+    with pytest.raises(BadInput, match="but got 1 and 2"):
         response_log_probs(model, PAD, [[3]], [[4], [5]])
     with pytest.raises(BadInput, match="response 1 has no tokens. Put the end token last."):
         response_log_probs(model, PAD, [[3], [3]], [[4], []])
-    with pytest.raises(BadInput, match="reads 32 tokens, found a row of 33"):
+    with pytest.raises(BadInput, match="reads 32 tokens, but got a row of 33"):
         response_log_probs(model, PAD, [[3] * 30], [[4] * 3])
-    assert [each.tolist() for each in response_log_probs(model, PAD, [], [])] == [[], []]
+    assert [array.tolist() for array in response_log_probs(model, PAD, [], [])] == [[], []]
 
 
 def test_an_encoder_decoder_has_room_for_context_and_response_each():
     model = tiny("bart")
     sums, _ = response_log_probs(model, PAD, [[3] * 30], [[4] * 30])
     assert np.isfinite(sums).all()
-    with pytest.raises(BadInput, match="found a row of 33"):
+    with pytest.raises(BadInput, match="but got a row of 33"):
         response_log_probs(model, PAD, [[3] * 33], [[4]])
 
 
@@ -181,11 +181,11 @@ def test_mutual_information_weighs_means_over_tokens_of_both_directions():
 
 
 def test_mutual_information_refuses_what_makes_no_mean():
-    with pytest.raises(BadInput, match="weight from 0 to 1, found 1.5"):
+    with pytest.raises(BadInput, match="weight from 0 to 1, but got 1.5"):
         mmi_scores([-1.0], [-1.0], [1], [1], weight=1.5)
     with pytest.raises(BadInput, match="lengths of 1 or more"):
         mmi_scores([-1.0], [-1.0], [1], [0])
-    with pytest.raises(BadInput, match="one number a response"):
+    with pytest.raises(BadInput, match="one number per response"):
         mmi_scores([-1.0, -2.0], [-1.0], [1, 1], [1, 1])
 
 
@@ -202,7 +202,7 @@ def test_reranking_gives_the_best_of_each_group_whatever_the_order():
 def test_reranking_refuses_what_cannot_be_ordered():
     with pytest.raises(BadInput, match="1 of 2 scores are not numbers"):
         rerank([0.0, float("nan")], [0, 0])
-    with pytest.raises(BadInput, match="a group a score"):
+    with pytest.raises(BadInput, match="one group per score"):
         rerank([0.0, 1.0], [0])
     assert rerank([float("-inf"), float("-inf")], ["a", "b"]).tolist() == [0, 1]
 

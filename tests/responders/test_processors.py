@@ -72,13 +72,13 @@ def generated(model: PreTrainedModel, contexts: list[list[int]], processor, **op
         ids[row, left : left + len(context)] = torch.tensor(context)
         mask[row, left : left + len(context)] = 1
     options = {"max_new_tokens": 8, "do_sample": False, **options}
-    found = model.generate(
+    output = model.generate(
         input_ids=ids,
         attention_mask=mask,
         logits_processor=processor(start_of(model, width)),
         **options,
     )
-    rows = found[:, start_of(model, width) :].tolist()
+    rows = output[:, start_of(model, width) :].tolist()
     return [row[: row.index(END) + 1] if END in row else row for row in rows]
 
 
@@ -95,12 +95,12 @@ def split_mix(state: int) -> int:
 def test_noise_is_a_hash_of_seed_step_and_token():
     seeds, golden = [0, 1, -1, 2**63 - 1, -(2**63), 123456789], 0x9E3779B97F4A7C15
     for step in (0, 1, 77):
-        found = uniform_noise(torch.tensor(seeds), step, 5)
+        noise = uniform_noise(torch.tensor(seeds), step, 5)
         for row, seed in enumerate(seeds):
             key = split_mix((split_mix((seed + golden) % 2**64) + (step + 1) * golden) % 2**64)
             for token in range(5):
                 bits = split_mix((key + (token + 1) * golden) % 2**64)
-                assert found[row, token].item() == ((bits >> 12) + 0.5) / 2**52
+                assert noise[row, token].item() == ((bits >> 12) + 0.5) / 2**52
 
 
 def test_a_seed_of_any_size_counts_by_its_last_64_bits():
@@ -115,29 +115,29 @@ def draws(rows: int = 100, steps: int = 20, tokens: int = 500) -> np.ndarray:
 
 
 def test_noise_is_uniform_strictly_between_0_and_1():
-    found = draws()  # (steps, rows, tokens), a million
-    assert found.min() > 0 and found.max() < 1
-    counts = np.bincount((found.ravel() * 256).astype(int), minlength=256)
+    noise = draws()  # (steps, rows, tokens), a million
+    assert noise.min() > 0 and noise.max() < 1
+    counts = np.bincount((noise.ravel() * 256).astype(int), minlength=256)
     assert stats.chisquare(counts).pvalue > SURE
     by_token = np.apply_along_axis(lambda u: stats.kstest(u, "uniform").pvalue, 0,
-                                   found.reshape(-1, 500)[:, :50])  # fmt: skip
+                                   noise.reshape(-1, 500)[:, :50])  # fmt: skip
     assert by_token.min() > SURE / 50
 
 
 @pytest.mark.parametrize("axis, what", [(0, "steps"), (1, "rows"), (2, "tokens")])
 @pytest.mark.parametrize("apart", [1, 2])
 def test_noise_of_neighbours_is_independent(axis, what, apart):
-    found = draws()
-    left = np.take(found, range(found.shape[axis] - apart), axis).ravel()
-    right = np.take(found, range(apart, found.shape[axis]), axis).ravel()
+    noise = draws()
+    left = np.take(noise, range(noise.shape[axis] - apart), axis).ravel()
+    right = np.take(noise, range(apart, noise.shape[axis]), axis).ravel()
     cells = (left * 16).astype(int) * 16 + (right * 16).astype(int)
     assert stats.chisquare(np.bincount(cells, minlength=256)).pvalue > SURE, what
     assert abs(np.corrcoef(left, right)[0, 1]) < 4 / len(left) ** 0.5, what
 
 
 def test_noise_has_the_distribution_of_gumbel():
-    found = gumbel_noise(torch.arange(50), 3, 400).numpy().ravel()
-    assert stats.kstest(found, "gumbel_r").pvalue > SURE
+    noise = gumbel_noise(torch.arange(50), 3, 400).numpy().ravel()
+    assert stats.kstest(noise, "gumbel_r").pvalue > SURE
 
 
 def test_noise_of_a_row_depends_on_no_other_row():
@@ -187,18 +187,21 @@ def test_the_greatest_noisy_score_is_a_sample_of_the_softmax(warpers):
 
 def test_what_was_impossible_stays_impossible():
     scores = torch.tensor([[float("-inf"), 0.0, float("-inf")]])
-    found = RowNoise([3], 0)(torch.zeros(1, 1), scores)
-    assert found.isinf().tolist() == [[True, False, True]] and found.dtype == scores.dtype
+    scores_after = RowNoise([3], 0)(torch.zeros(1, 1), scores)
+    assert (
+        scores_after.isinf().tolist() == [[True, False, True]]
+        and scores_after.dtype == scores.dtype
+    )
 
 
 def test_generated_pairs_of_tokens_have_their_probabilities():
     model, context, rows = tiny("gpt2"), [3, 4], 4000
-    found = generated(
+    responses = generated(
         model, [context] * rows, lambda start: [RowNoise(range(rows), start)],
         max_new_tokens=2, min_new_tokens=2,
     )  # fmt: skip
     counts, expected = np.zeros((SIZE, SIZE)), np.zeros((SIZE, SIZE))
-    np.add.at(counts, tuple(np.array(found).T), 1)
+    np.add.at(counts, tuple(np.array(responses).T), 1)
     with torch.no_grad():
         masked = model(torch.tensor([context])).logits[0, -1].index_fill(0, torch.tensor(END), -99)
         for token, p in enumerate(masked.double().softmax(-1)):
@@ -225,7 +228,7 @@ def test_a_reply_is_the_same_alone_and_padded_in_any_batch(kind):
 
 
 def test_as_many_seeds_as_rows_are_asked_for():
-    with pytest.raises(BadInput, match="one seed for each of 3 rows, found 2. Repeat them"):
+    with pytest.raises(BadInput, match="one seed for each of 3 rows, but got 2. Repeat them"):
         RowNoise([1, 2], 0)(torch.zeros(3, 1), torch.zeros(3, 4))
 
 
@@ -235,19 +238,19 @@ def test_as_many_seeds_as_rows_are_asked_for():
 def test_each_row_is_divided_by_its_own_temperature():
     torch.manual_seed(0)
     scores, temperatures = torch.randn(4, 6), (0.3, 1.0, 10.0, 100.0)
-    found = RowTemperature(temperatures)(torch.zeros(4, 1), scores)
+    divided = RowTemperature(temperatures)(torch.zeros(4, 1), scores)
     for row, temperature in enumerate(temperatures):
         expected = TemperatureLogitsWarper(temperature)(None, scores[row : row + 1])
-        assert torch.allclose(found[row : row + 1], expected)
-    assert found.dtype == scores.dtype
+        assert torch.allclose(divided[row : row + 1], expected)
+    assert divided.dtype == scores.dtype
     assert repr(RowTemperature((0.3, 1.0))) == "RowTemperature(temperatures=(0.3, 1.0))"
 
 
 def test_temperatures_that_are_none_are_refused():
     for wrong in (0.0, -1.0, float("inf"), float("nan")):
-        with pytest.raises(BadInput, match=f"temperatures above 0, found {wrong}"):
+        with pytest.raises(BadInput, match=f"temperatures above 0, but got {wrong}"):
             RowTemperature([1.0, wrong])
-    with pytest.raises(BadInput, match="one temperature for each of 2 rows, found 1"):
+    with pytest.raises(BadInput, match="one temperature for each of 2 rows, but got 1"):
         RowTemperature([1.0])(torch.zeros(2, 1), torch.zeros(2, 4))
 
 
@@ -275,7 +278,7 @@ def repeats_by_text(tokenizer, generated: list[int]) -> set[int]:
     """Tokens that repeat a word, by writing out the text with and without each of them."""
     text = tokenizer.decode(generated, clean_up_tokenization_spaces=False)
     words = {word.casefold() for word in re.findall(r"[A-Za-z']+", text)}
-    found = set()
+    tokens = set()
     for token in set(range(len(tokenizer))) - set(tokenizer.all_special_ids):
         longer = tokenizer.decode([*generated, token], clean_up_tokenization_spaces=False)
         added = longer[len(text) :]
@@ -283,8 +286,8 @@ def repeats_by_text(tokenizer, generated: list[int]) -> set[int]:
         word = added.strip().casefold()
         whole = begins and re.fullmatch(r"[a-z']+", word) and word != "'"
         if whole and word in words and not may_come_again(word):
-            found.add(token)
-    return found
+            tokens.add(token)
+    return tokens
 
 
 def plain_tokens(tokenizer) -> list[int]:
@@ -311,14 +314,14 @@ def test_repeated_words_are_those_of_the_written_text(name):
     pool = np.array(plain_tokens(tokenizer))
     for length in (1, 2, 5, 9):
         rows = random.choice(pool, size=(6, length)).tolist()
-        found = penalised(tokenizer, rows)
-        assert found == [repeats_by_text(tokenizer, row) for row in rows]
+        penalised_tokens = penalised(tokenizer, rows)
+        assert penalised_tokens == [repeats_by_text(tokenizer, row) for row in rows]
     texts = [TEXTS[0], "nothing but oranges near no juice no", "Orange juice. near it's don't"]
     for text in texts:
         row = tokenizer(text)["input_ids"]
-        (found,) = penalised(tokenizer, [row])
-        assert found == repeats_by_text(tokenizer, row)
-        assert found or name == "pieces"
+        (penalised_tokens,) = penalised(tokenizer, [row])
+        assert penalised_tokens == repeats_by_text(tokenizer, row)
+        assert penalised_tokens or name == "pieces"
 
 
 def names(tokenizer, tokens: set[int]) -> set[str]:
@@ -328,35 +331,35 @@ def names(tokenizer, tokens: set[int]) -> set[str]:
 def test_words_are_penalised_and_stop_words_and_punctuation_are_not():
     tokenizer = TOKENIZERS["words"]
     row = tokenizer("no , i don't like oranges ! it's juice . no")["input_ids"]
-    (found,) = penalised(tokenizer, [row])
-    assert names(tokenizer, found) == {"no", "like", "oranges", "juice"}
-    (found,) = penalised(tokenizer, [row], stop_words={"like"})
-    assert names(tokenizer, found) == {"no", "i", "don't", "oranges", "it's", "juice"}
+    (penalised_tokens,) = penalised(tokenizer, [row])
+    assert names(tokenizer, penalised_tokens) == {"no", "like", "oranges", "juice"}
+    (penalised_tokens,) = penalised(tokenizer, [row], stop_words={"like"})
+    assert names(tokenizer, penalised_tokens) == {"no", "i", "don't", "oranges", "it's", "juice"}
 
 
 def test_upper_and_lower_case_are_one_word():
     tokenizer = TOKENIZERS["cased words"]
-    (found,) = penalised(tokenizer, [tokenizer("Orange near")["input_ids"]])
-    assert names(tokenizer, found) == {"Orange", "orange", "near", "Near"}
+    (penalised_tokens,) = penalised(tokenizer, [tokenizer("Orange near")["input_ids"]])
+    assert names(tokenizer, penalised_tokens) == {"Orange", "orange", "near", "Near"}
 
 
 def test_a_word_in_pieces_holds_back_the_token_that_spells_it_whole():
     tokenizer = TOKENIZERS["long pieces"]
     whole = tokenizer(" oranges")["input_ids"]
-    pieces = [tokenizer.convert_tokens_to_ids(each) for each in ("O", "rang", "e", "s")]
+    pieces = [tokenizer.convert_tokens_to_ids(text) for text in ("O", "rang", "e", "s")]
     assert len(whole) == 1 and tokenizer.decode(pieces) == "Oranges"
-    (found,) = penalised(tokenizer, [pieces])
-    assert found == set(whole)
+    (penalised_tokens,) = penalised(tokenizer, [pieces])
+    assert penalised_tokens == set(whole)
 
 
 def test_the_beginning_of_a_longer_word_is_not_a_word():
     tokenizer = TOKENIZERS["long pieces"]
-    orange, near = (tokenizer(each)["input_ids"] for each in (" orange", " near"))
+    orange, near = (tokenizer(text)["input_ids"] for text in (" orange", " near"))
     assert len(orange) == len(near) == 1
     s = tokenizer.convert_tokens_to_ids("s")
-    (found,) = penalised(tokenizer, [[*orange, s, *near]])
-    assert orange[0] not in found and near[0] in found
-    assert {" oranges"} <= names(tokenizer, found)
+    (penalised_tokens,) = penalised(tokenizer, [[*orange, s, *near]])
+    assert orange[0] not in penalised_tokens and near[0] in penalised_tokens
+    assert {" oranges"} <= names(tokenizer, penalised_tokens)
 
 
 def test_special_tokens_and_pieces_of_characters_end_in_no_penalty():
@@ -365,8 +368,8 @@ def test_special_tokens_and_pieces_of_characters_end_in_no_penalty():
         assert penalised(tokenizer, [[*special, *special]]) == [set()]
     tokenizer = TOKENIZERS["pieces"]
     row = tokenizer("é è é ☃ ☃")["input_ids"]
-    (found,) = penalised(tokenizer, [row])
-    assert not any("\ufffd" in name for name in names(tokenizer, found))
+    (penalised_tokens,) = penalised(tokenizer, [row])
+    assert not any("\ufffd" in name for name in names(tokenizer, penalised_tokens))
 
 
 def test_no_response_yet_means_no_penalty_and_infinity_forbids():
@@ -375,8 +378,11 @@ def test_no_response_yet_means_no_penalty_and_infinity_forbids():
     scores = torch.zeros(1, len(tokenizer) + 5)  # a model whose vocabulary is filled up
     processor = RepeatedTypePenalty(tokenizer, float("inf"), 1)
     assert torch.equal(processor(torch.tensor([juice]), scores), scores)
-    found = processor(torch.tensor([juice + juice]), scores)
-    assert found.isinf().nonzero().tolist() == [[0, juice[0]]] and not found.isnan().any()
+    scores_after = processor(torch.tensor([juice + juice]), scores)
+    assert (
+        scores_after.isinf().nonzero().tolist() == [[0, juice[0]]]
+        and not scores_after.isnan().any()
+    )
 
 
 def test_a_response_does_not_say_a_word_twice_when_that_is_forbidden():
@@ -413,7 +419,7 @@ def log_probs_of(
         ids = {"input_ids": [context], "decoder_input_ids": [before]}
     else:
         ids = {"input_ids": [[*context, *response]]}
-    logits = model(**{name: torch.tensor(each) for name, each in ids.items()}).logits[0, -1]
+    logits = model(**{name: torch.tensor(row) for name, row in ids.items()}).logits[0, -1]
     return logits.log_softmax(-1)
 
 
@@ -445,9 +451,13 @@ def beam(scores_of: Callable) -> list[int]:
             ((score + s, (*response, token)) for score, response in running
              for token, s in enumerate(scores_of(response))), reverse=True,
         )[: 2 * BEAMS]  # fmt: skip
-        ended = [each for each in candidates[:BEAMS] if each[1][-1] == END or length == LONGEST]
+        ended = [
+            candidate
+            for candidate in candidates[:BEAMS]
+            if candidate[1][-1] == END or length == LONGEST
+        ]
         finished = sorted(finished + ended, reverse=True)[:BEAMS]
-        running = [each for each in candidates if each[1][-1] != END][:BEAMS]
+        running = [candidate for candidate in candidates if candidate[1][-1] != END][:BEAMS]
         if len(finished) == BEAMS and running[0][0] <= finished[-1][0]:
             break
     return list(finished[0][1])
@@ -460,7 +470,7 @@ def test_mutual_information_equals_plain_python(kinds, search, first_tokens):
     model, language_model = tiny(kinds[0]), tiny(kinds[1], seed=7)
     beams = {"num_beams": BEAMS, "length_penalty": 0.0} if search is beam else {}
     for use_cache in (True, False):
-        found = generated(
+        responses = generated(
             model, CONTEXTS, max_new_tokens=LONGEST, **beams,
             processor=lambda start, use_cache=use_cache: [
                 LanguageModelPenalty(language_model, 0.9, start, PAD, first_tokens, use_cache)
@@ -470,13 +480,15 @@ def test_mutual_information_equals_plain_python(kinds, search, first_tokens):
             search(mutual(model, language_model, 0.9, first_tokens, context))
             for context in CONTEXTS
         ]
-        assert found == expected
-    assert found != generated(model, CONTEXTS, lambda start: [], max_new_tokens=LONGEST, **beams)
+        assert responses == expected
+    assert responses != generated(
+        model, CONTEXTS, lambda start: [], max_new_tokens=LONGEST, **beams
+    )
 
 
 def test_sampling_with_a_penalty_has_the_distribution_it_names():
     model, language_model = tiny("gpt2"), tiny("gpt2", seed=7)
-    found = generated(
+    responses = generated(
         model, [CONTEXTS[0]] * 4000, max_new_tokens=1,
         processor=lambda start: [
             LanguageModelPenalty(language_model, 0.4, start, PAD), RowNoise(range(4000), start)
@@ -484,7 +496,7 @@ def test_sampling_with_a_penalty_has_the_distribution_it_names():
     )  # fmt: skip
     scores = mutual(model, language_model, 0.4, None, CONTEXTS[0])(())
     expected = torch.tensor(scores).double().softmax(-1).numpy() * 4000
-    counts = np.bincount(np.array(found)[:, 0], minlength=SIZE)
+    counts = np.bincount(np.array(responses)[:, 0], minlength=SIZE)
     assert stats.chisquare(counts, expected).pvalue > SURE
 
 
@@ -529,20 +541,20 @@ def test_a_processor_serves_one_call_after_another():
 
 def test_the_generator_may_be_its_own_language_model():
     model = tiny("gpt2")
-    found = generated(
+    responses = generated(
         model, CONTEXTS, lambda start: [LanguageModelPenalty(model, 0.4, start, PAD)],
         max_new_tokens=LONGEST,
     )  # fmt: skip
-    assert found == [greedy(mutual(model, model, 0.4, None, context)) for context in CONTEXTS]
+    assert responses == [greedy(mutual(model, model, 0.4, None, context)) for context in CONTEXTS]
 
 
 def test_padding_that_the_language_model_does_not_know_is_not_read():
     language_model = tiny("gpt2", size=SIZE)
     processor = LanguageModelPenalty(language_model, 1.0, 1, pad_id=999)
     rows, scores = torch.tensor([[3, 4, 5], [3, END, 999]]), torch.zeros(2, SIZE)
-    found = processor(rows, scores)
+    scores_after = processor(rows, scores)
     alone = processor(rows[:1], scores[:1])
-    assert torch.allclose(found[:1], alone, atol=1e-6) and found.isfinite().all()
+    assert torch.allclose(scores_after[:1], alone, atol=1e-6) and scores_after.isfinite().all()
 
 
 def test_impossible_tokens_stay_impossible_for_the_generator_alone():
@@ -554,12 +566,16 @@ def test_impossible_tokens_stay_impossible_for_the_generator_alone():
             return SimpleNamespace(logits=logits, past_key_values=None)
 
     scores = torch.tensor([[float("-inf"), float("-inf"), 1.0], [0.0, 0.0, 1.0]])
-    found = LanguageModelPenalty(Sure(), 0.5, 0, None)(torch.zeros(2, 1, dtype=torch.long), scores)
-    assert found[0].isinf().tolist() == [True, True, False] and found[1].isfinite().all()
-    assert not found.isnan().any()
+    scores_after = LanguageModelPenalty(Sure(), 0.5, 0, None)(
+        torch.zeros(2, 1, dtype=torch.long), scores
+    )
+    assert (
+        scores_after[0].isinf().tolist() == [True, True, False] and scores_after[1].isfinite().all()
+    )
+    assert not scores_after.isnan().any()
 
 
 def test_a_language_model_of_another_vocabulary_is_refused():
     processor = LanguageModelPenalty(tiny("gpt2", size=20), 0.4, 1, PAD)
-    with pytest.raises(BadInput, match="knows 20 tokens, the generator 13. Give one with the same"):
+    with pytest.raises(BadInput, match="has 20 tokens, the generator 13. Give one with the same"):
         processor(torch.zeros(1, 1, dtype=torch.long), torch.zeros(1, SIZE))

@@ -218,8 +218,10 @@ def test_an_installed_package_adds_responders(package, monkeypatch):
     point = EntryPoint("shouter", "strangers:Shouter", "dialeval.responders")
     clash = EntryPoint("parrot", "strangers:Shouter", "dialeval.responders")
     monkeypatch.setattr(dialeval.registry, "entry_points", lambda group: [point, clash])
-    ours = [entry for entry in RESPONDERS.values() if entry.source == "dialeval"]
-    monkeypatch.setattr(registry, "RESPONDERS", Registry("responder", "dialeval.responders", ours))
+    built_in = [entry for entry in RESPONDERS.values() if entry.source == "dialeval"]
+    monkeypatch.setattr(
+        registry, "RESPONDERS", Registry("responder", "dialeval.responders", built_in)
+    )
     responder = load_responder("shouter", seed=2)
     assert responder.signature == "shouter!|seed:2"
     assert load_responder("parrot").signature.startswith("responder:parrot")  # not replaced

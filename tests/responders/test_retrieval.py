@@ -10,7 +10,7 @@ from dialeval.responders import respond, retrieval
 from dialeval.responders.retrieval import RetrievalResponder
 
 
-def said(context: str, response: str, dialogue: str, author: str = "human") -> Passage:
+def make(context: str, response: str, dialogue: str, author: str = "human") -> Passage:
     return Passage((Turn("A", context),), response, author, f"{dialogue}#1", dialogue)
 
 
@@ -20,39 +20,45 @@ def letters(texts) -> np.ndarray:
 
 
 POOL = [
-    said("aab", "one", "d1"),
-    said("abb", "two", "d2"),
-    said("ccc", "three", "d3"),
-    said("aab", "four", "d4"),
-    said("aab", "machine", "d5", "bot"),
+    make("aab", "one", "d1"),
+    make("abb", "two", "d2"),
+    make("ccc", "three", "d3"),
+    make("aab", "four", "d4"),
+    make("aab", "machine", "d5", "bot"),
 ]
 
 
 def test_the_reply_of_the_nearest_context_is_given_with_where_it_comes_from():
-    found = respond(RetrievalResponder(POOL, letters), [said("aaab", "true", "q")])
-    assert [(each.response, each.source_dialogue_id) for each in found] == [("one", "d1")]
-    assert (found[0].author, found[0].dialogue_id, found[0].extra) == ("retrieval", "q", {})
+    responses = respond(RetrievalResponder(POOL, letters), [make("aaab", "true", "q")])
+    assert [(passage.response, passage.source_dialogue_id) for passage in responses] == [
+        ("one", "d1")
+    ]
+    assert (responses[0].author, responses[0].dialogue_id, responses[0].extra) == (
+        "retrieval",
+        "q",
+        {},
+    )
 
 
 def test_similarity_is_a_cosine_whatever_the_length_of_vectors():
-    pool = [said("abbbbbbb", "long", "d1"), said("ab", "short", "d2")]
-    assert respond(RetrievalResponder(pool, letters), [said("aab", "", "q")])[0].response == "short"
+    pool = [make("abbbbbbb", "long", "d1"), make("ab", "short", "d2")]
+    assert respond(RetrievalResponder(pool, letters), [make("aab", "", "q")])[0].response == "short"
 
 
 def test_the_own_dialogue_is_never_the_answer():
-    assert respond(RetrievalResponder(POOL, letters), [said("aaab", "", "d1")])[0].response == (
+    assert respond(RetrievalResponder(POOL, letters), [make("aaab", "", "d1")])[0].response == (
         "four"
     )
 
 
 def test_a_context_of_the_same_words_is_never_the_answer():
-    found = respond(RetrievalResponder(POOL, letters), [said("aab", "one", "copy")])
-    assert found[0].response == "two"
+    responses = respond(RetrievalResponder(POOL, letters), [make("aab", "one", "copy")])
+    assert responses[0].response == "two"
 
 
 def test_several_replies_are_numbered_nearest_first_and_ties_go_to_the_first():
-    found = respond(RetrievalResponder(POOL, letters, k=3), [said("aaab", "", "q")])
-    assert [(each.response, each.extra["hypothesis"]) for each in found] == [
+    responses = respond(RetrievalResponder(POOL, letters, k=3), [make("aaab", "", "q")])
+    assert [(passage.response, passage.extra["hypothesis"]) for passage in responses] == [
         ("one", 0), ("four", 1), ("two", 2),
     ]  # fmt: skip
 
@@ -64,19 +70,19 @@ def test_the_search_agrees_with_comparing_one_by_one(monkeypatch, k, block):
     monkeypatch.setattr(retrieval, "_QUERIES", 7)
     rng = np.random.default_rng(0)
     words = ["".join(rng.choice(list("abcdefgh"), 6)) for _ in range(60)]
-    pool = [said(text, f"r{at}", f"d{at % 20}") for at, text in enumerate(words)]
-    asked = [said(text, "", f"d{at}") for at, text in enumerate([*words[40:], *words[:10]])]
-    found = respond(RetrievalResponder(to_passages(pool), letters, k=k), to_passages(asked))
+    pool = [make(text, f"r{at}", f"d{at % 20}") for at, text in enumerate(words)]
+    queries = [make(text, "", f"d{at}") for at, text in enumerate([*words[40:], *words[:10]])]
+    responses = respond(RetrievalResponder(to_passages(pool), letters, k=k), to_passages(queries))
     expected = []
-    for passage in asked:
+    for passage in queries:
         free = [
-            each
-            for each in pool
-            if each.dialogue_id != passage.dialogue_id and each.context != passage.context
+            candidate
+            for candidate in pool
+            if candidate.dialogue_id != passage.dialogue_id and candidate.context != passage.context
         ]
-        ranked = sorted(free, key=lambda each, to=passage: -round(cosine(each, to), 6))
-        expected += [each.response for each in ranked[:k]]
-    assert [each.response for each in found] == expected
+        ranked = sorted(free, key=lambda candidate, to=passage: -round(cosine(candidate, to), 6))
+        expected += [candidate.response for candidate in ranked[:k]]
+    assert [candidate.response for candidate in responses] == expected
 
 
 def cosine(one: Passage, two: Passage) -> float:
@@ -86,14 +92,14 @@ def cosine(one: Passage, two: Passage) -> float:
 
 def test_all_turns_of_a_context_count():
     context = (Turn("A", "cc"), Turn("B", "a"))
-    asked = Passage(context, "", id="q#2", dialogue_id="q")
-    assert respond(RetrievalResponder(POOL, letters), [asked])[0].response == "three"
+    query = Passage(context, "", id="q#2", dialogue_id="q")
+    assert respond(RetrievalResponder(POOL, letters), [query])[0].response == "three"
 
 
 def test_a_pool_that_is_too_small_is_refused():
-    with pytest.raises(BadInput, match="'d3#1' needs 4 replies of other .*pool of 4 holds 3"):
+    with pytest.raises(BadInput, match="'d3#1' needs 4 replies from other .*pool of 4 has 3"):
         respond(RetrievalResponder(POOL, letters, k=4), [POOL[2]])
-    with pytest.raises(BadInput, match="at least 1 reply, but k is 0"):
+    with pytest.raises(BadInput, match="`k` is at least 1, but got 0"):
         RetrievalResponder(POOL, letters, k=0)
 
 
@@ -129,13 +135,16 @@ def test_minilm_finds_what_means_the_same_and_padding_does_not_matter():
     np.testing.assert_allclose(together, alone, atol=1e-5)
     np.testing.assert_allclose(np.linalg.norm(together, axis=1), 1, atol=1e-5)
     pool = [
-        said("Do you know how late it is?", "Half past six.", "d1"),
-        said("I love pizza with cheese.", "Me too.", "d2"),
-        said("My cat ran away last night.", "I am sorry to hear that.", "d3"),
+        make("Do you know how late it is?", "Half past six.", "d1"),
+        make("I love pizza with cheese.", "Me too.", "d2"),
+        make("My cat ran away last night.", "I am sorry to hear that.", "d3"),
     ]
-    asked = [said(texts[0], "", "q1"), said(texts[2], "", "q2")]
-    found = respond(RetrievalResponder(pool, embed), asked)
-    assert [each.response for each in found] == ["Half past six.", "I am sorry to hear that."]
+    queries = [make(texts[0], "", "q1"), make(texts[2], "", "q2")]
+    responses = respond(RetrievalResponder(pool, embed), queries)
+    assert [passage.response for passage in responses] == [
+        "Half past six.",
+        "I am sorry to hear that.",
+    ]
     long = "pizza " * 400
-    ends = embed([f"{long} What time is it?", long])
-    assert ends[0] @ ends[1] < 0.999  # the end of a long context counts
+    vectors = embed([f"{long} What time is it?", long])
+    assert vectors[0] @ vectors[1] < 0.999  # the end of a long context counts

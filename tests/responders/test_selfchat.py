@@ -20,11 +20,11 @@ class Counter:
 
     def stream(self, passages):
         self.heard.append(list(passages))
-        for place in reversed(range(len(passages))):
-            turns = len(passages[place].context)
+        for index in reversed(range(len(passages))):
+            turns = len(passages[index].context)
             text = f"{self.name} {turns}" if turns < self.silent_after else " "
             for number in range(self.several):
-                yield place, answer(passages[place], text, self, hypothesis=number)
+                yield index, answer(passages[index], text, self, hypothesis=number)
 
 
 def shape(dialogue) -> list[tuple[str, str, str]]:
@@ -51,11 +51,11 @@ def test_two_responders_speak_in_turn_after_the_context():
 def test_all_conversations_take_a_turn_together_and_keep_their_order(kind):
     passages = talk(5, 3)
     one, two = Counter("x"), Counter("y")
-    found = list(self_chat(one, two, kind(passages), turns=5))
-    assert [each.id for each in found] == [f"{each.id}@x+y" for each in passages]
+    chats = list(self_chat(one, two, kind(passages), turns=5))
+    assert [item.id for item in chats] == [f"{item.id}@x+y" for item in passages]
     assert [len(batch) for batch in one.heard] == [10, 10, 10]
     assert [len(batch) for batch in two.heard] == [10, 10]
-    assert all(len(each.turns) == each.extra["context_turns"] + 5 for each in found)
+    assert all(len(chat.turns) == chat.extra["context_turns"] + 5 for chat in chats)
 
 
 def test_a_responder_may_talk_to_itself():
@@ -70,9 +70,9 @@ def test_questions_tell_neither_the_true_response_nor_the_old_id():
     one = Counter("x")
     list(self_chat(one, one, [passage], turns=2))
     first, second = one.heard[0][0], one.heard[1][0]
-    for asked in (first, second):
-        assert (asked.response, asked.following, dict(asked.extra)) == ("", None, {})
-        assert asked.dialogue_id == "t0"
+    for question in (first, second):
+        assert (question.response, question.following, dict(question.extra)) == ("", None, {})
+        assert question.dialogue_id == "t0"
     assert (first.id, second.id) == ("t0#1+0", "t0#1+1")
     assert (first.speaker, second.speaker) == ("B", "A")
     assert second.context == (*passage.context, Turn("B", "x 1", "x"))
@@ -100,8 +100,8 @@ def test_speakers_alternate_from_whoever_is_to_answer(context, speaker, expected
 def test_an_empty_answer_ends_its_dialogue_and_is_counted(caplog):
     passages = talk(1, 4)  # contexts of one, two and two turns
     two = Counter("y", silent_after=3)
-    found = list(self_chat(Counter("x"), two, passages))
-    new = [each.turns[each.extra["context_turns"] :] for each in found]
+    chats = list(self_chat(Counter("x"), two, passages))
+    new = [chat.turns[chat.extra["context_turns"] :] for chat in chats]
     texts = [[turn.text for turn in turns] for turns in new]
     assert texts == [["x 1", "y 2", "x 3"], ["x 2"], ["x 2"]]
     assert [record.getMessage() for record in caplog.records] == [
@@ -111,7 +111,7 @@ def test_an_empty_answer_ends_its_dialogue_and_is_counted(caplog):
 
 def test_when_all_have_ended_nobody_is_asked_again():
     one, two = Counter("x", silent_after=0), Counter("y")
-    assert [len(each.turns) for each in self_chat(one, two, talk(1, 3))] == [1, 2]
+    assert [len(chat.turns) for chat in self_chat(one, two, talk(1, 3))] == [1, 2]
     assert (len(one.heard), two.heard) == (1, [])
 
 
@@ -133,11 +133,11 @@ def test_a_passage_without_an_id_gets_one_from_its_words():
 
 def test_what_cannot_go_on_is_refused():
     passages = talk(1, 3)
-    with pytest.raises(BadInput, match="x gave 4 answers to 2 contexts"):
+    with pytest.raises(BadInput, match="x gave 4 responses to 2 contexts"):
         list(self_chat(Counter("x", several=2), Counter("y"), passages))
-    with pytest.raises(BadInput, match="at least 1 turn, but got 0"):
+    with pytest.raises(BadInput, match="`turns` is at least 1, but got 0"):
         list(self_chat(Counter("x"), Counter("y"), passages, turns=0))
-    with pytest.raises(BadInput, match="passage 'p' has no turn to go on from"):
+    with pytest.raises(BadInput, match="passage 'p' has no turn to continue from"):
         list(self_chat(Counter("x"), Counter("y"), [Passage((Turn("system", "s"),), "", id="p")]))
     with pytest.raises(BadInput, match="have no following utterance"):
         list(self_chat(NextResponder(), Counter("y"), passages))

@@ -73,7 +73,7 @@ def _next_log_probs(model: PreTrainedModel, context: tuple[int, ...]) -> Callabl
             ids = {"input_ids": [context], "decoder_input_ids": [before]}
         else:
             ids = {"input_ids": [[*context, *response]]}
-        logits = model(**{name: torch.tensor(each) for name, each in ids.items()}).logits[0, -1]
+        logits = model(**{name: torch.tensor(row) for name, row in ids.items()}).logits[0, -1]
         return logits.log_softmax(-1).tolist()
 
     return of
@@ -91,12 +91,12 @@ def beam(log_probs: Callable, gamma: float, accumulated: bool, power: float, nev
                 kept = ranked if accumulated else score + log_p
                 candidates.append((ranked, kept, (*response, token)))
         candidates = sorted(candidates, reverse=True)[: 2 * BEAMS]
-        ended = [each[2][-1] == END or length == LONGEST for each in candidates]
+        ended = [candidate[2][-1] == END or length == LONGEST for candidate in candidates]
         for (_, kept, response), end in list(zip(candidates, ended, strict=True))[:BEAMS]:
             if end:
                 finished.append((kept / length**power, response))
         finished = sorted(finished, reverse=True)[:BEAMS]
-        alive = [each for each, end in zip(candidates, ended, strict=True) if not end]
+        alive = [candidate for candidate, end in zip(candidates, ended, strict=True) if not end]
         running = [(kept, response) for _, kept, response in alive[:BEAMS]]
         hoped = max((kept for kept, _ in running), default=0.0)
         hoped /= (LONGEST if never else length) ** power
@@ -109,7 +109,7 @@ def generated(model: PreTrainedModel, contexts, number: int = BEAMS, **options):
     """Responses up to their end token with their scores, `number` a context, from `generate`."""
     ids = torch.tensor(contexts)
     options = {"early_stopping": "never", "do_sample": False, **options}
-    found = model.generate(
+    output = model.generate(
         input_ids=ids,
         attention_mask=torch.ones_like(ids),
         num_beams=BEAMS,
@@ -120,23 +120,23 @@ def generated(model: PreTrainedModel, contexts, number: int = BEAMS, **options):
         **options,
     )
     width = 1 if model.config.is_encoder_decoder else ids.shape[1]
-    rows = found.sequences[:, width:].tolist()
+    rows = output.sequences[:, width:].tolist()
     rows = [tuple(row[: row.index(END) + 1] if END in row else row) for row in rows]
-    scored = list(zip(found.sequences_scores.tolist(), rows, strict=True))
+    scored = list(zip(output.sequences_scores.tolist(), rows, strict=True))
     return [scored[at : at + number] for at in range(0, len(scored), number)]
 
 
-def assert_same(found, expected) -> None:
-    assert [row for _, row in found] == [row for _, row in expected]
-    assert [score for score, _ in found] == pytest.approx([s for s, _ in expected], abs=1e-4)
+def assert_same(results, expected) -> None:
+    assert [row for _, row in results] == [row for _, row in expected]
+    assert [score for score, _ in results] == pytest.approx([s for s, _ in expected], abs=1e-4)
 
 
 @pytest.mark.parametrize("gamma", [0.3, 3.0])
 @pytest.mark.parametrize("power, early_stopping", [(1.0, "never"), (0.0, False), (1.0, False)])
 def test_the_penalty_that_only_ranks_equals_plain_python(model, gamma, power, early_stopping):
     options = {"length_penalty": power, "early_stopping": early_stopping}
-    found = generated(model, CONTEXTS, custom_generate=sibling_beam, gamma=gamma, **options)
-    for context, responses in zip(CONTEXTS, found, strict=True):
+    results = generated(model, CONTEXTS, custom_generate=sibling_beam, gamma=gamma, **options)
+    for context, responses in zip(CONTEXTS, results, strict=True):
         reference = beam(
             next_log_probs(model, context), gamma, False, power, early_stopping == "never"
         )
@@ -145,8 +145,8 @@ def test_the_penalty_that_only_ranks_equals_plain_python(model, gamma, power, ea
 
 @pytest.mark.parametrize("gamma", [0.3, 1.0])
 def test_the_penalty_that_adds_up_equals_plain_python(model, gamma):
-    found = generated(model, CONTEXTS, logits_processor=[SiblingPenalty(gamma)])
-    for context, responses in zip(CONTEXTS, found, strict=True):
+    results = generated(model, CONTEXTS, logits_processor=[SiblingPenalty(gamma)])
+    for context, responses in zip(CONTEXTS, results, strict=True):
         assert_same(responses, beam(next_log_probs(model, context), gamma, True, 1.0, True))
 
 
@@ -154,21 +154,23 @@ def test_the_two_readings_and_plain_beam_search_differ(model):
     plain = generated(model, CONTEXTS)
     ranking = generated(model, CONTEXTS, custom_generate=sibling_beam, gamma=1.0)
     adding = generated(model, CONTEXTS, logits_processor=[SiblingPenalty(1.0)])
-    rows = [[[row for _, row in each] for each in found] for found in (plain, ranking, adding)]
+    rows = [
+        [[row for _, row in beams] for beams in results] for results in (plain, ranking, adding)
+    ]
     assert rows[0] != rows[1] != rows[2] != rows[0]
 
 
 def test_without_a_penalty_it_is_plain_beam_search(model):
-    found = generated(model, CONTEXTS, custom_generate=sibling_beam, gamma=0.0)
-    for responses, expected in zip(found, generated(model, CONTEXTS), strict=True):
+    results = generated(model, CONTEXTS, custom_generate=sibling_beam, gamma=0.0)
+    for responses, expected in zip(results, generated(model, CONTEXTS), strict=True):
         assert_same(responses, expected)
 
 
 def test_a_great_penalty_gives_every_beam_its_own_first_word(model):
     # No beam ends, so none makes room for a second child of another.
     options = {"custom_generate": sibling_beam, "min_new_tokens": LONGEST}
-    found = generated(model, CONTEXTS, gamma=100.0, **options)
-    for context, responses in zip(CONTEXTS, found, strict=True):
+    results = generated(model, CONTEXTS, gamma=100.0, **options)
+    for context, responses in zip(CONTEXTS, results, strict=True):
         first = next_log_probs(model, context)(())
         best = sorted(set(range(SIZE)) - {END}, key=lambda token: -first[token])
         assert {row[0] for _, row in responses} == set(best[:BEAMS])
@@ -228,10 +230,10 @@ def test_the_model_is_left_as_it_was_also_after_an_error():
 
 def test_methods_that_the_caller_had_set_on_the_model_come_back():
     model = tiny("gpt2")
-    own = model._get_top_k_continuations
-    model._get_top_k_continuations = own
+    original = model._get_top_k_continuations
+    model._get_top_k_continuations = original
     generated(model, CONTEXTS, custom_generate=sibling_beam)
-    assert vars(model)["_get_top_k_continuations"] is own
+    assert vars(model)["_get_top_k_continuations"] is original
 
 
 def test_sampling_is_refused():

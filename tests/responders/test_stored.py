@@ -9,26 +9,30 @@ from tests.conftest import talk
 
 
 def answered(passages, author="bot", text="re {}"):
-    return [each.with_response(text.format(each.id), author) for each in passages]
+    return [passage.with_response(text.format(passage.id), author) for passage in passages]
 
 
 @pytest.mark.parametrize("kind", [list, to_passages])
 def test_answers_are_found_by_id_in_any_order(kind):
     passages = talk(4, 4)
-    found = respond(StoredResponder(kind(answered(passages)[::-1])), kind(passages))
-    assert [each.response for each in found] == [f"re {each.id}" for each in passages]
-    assert {each.author for each in found} == {"bot"}
-    assert not any(each.extra for each in found)
+    responses = respond(StoredResponder(kind(answered(passages)[::-1])), kind(passages))
+    assert [passage.response for passage in responses] == [
+        f"re {passage.id}" for passage in passages
+    ]
+    assert {passage.author for passage in responses} == {"bot"}
+    assert not any(passage.extra for passage in responses)
 
 
 def test_answers_without_a_known_id_are_found_by_context():
     passages = talk(3, 3)
-    stored = [replace(each, id=f"other {each.id}") for each in answered(passages)]
-    nameless = [replace(each, id="") for each in answered(passages)]
+    stored = [replace(passage, id=f"other {passage.id}") for passage in answered(passages)]
+    nameless = [replace(passage, id="") for passage in answered(passages)]
     for answers in (stored, nameless):
-        found = respond(StoredResponder(answers), passages)
-        assert [each.response for each in found] == [f"re {each.id}" for each in passages]
-        assert [each.id for each in found] == [each.id for each in passages]
+        responses = respond(StoredResponder(answers), passages)
+        assert [passage.response for passage in responses] == [
+            f"re {passage.id}" for passage in passages
+        ]
+        assert [passage.id for passage in responses] == [passage.id for passage in passages]
 
 
 def test_missing_answers_are_one_error_before_the_first_answer():
@@ -41,8 +45,8 @@ def test_missing_answers_are_one_error_before_the_first_answer():
 def test_several_answers_are_numbered_in_the_order_of_the_file():
     one, two = talk(2, 2)
     stored = [*answered([one, two], text="a {}"), *answered([one], text="b {}")]
-    found = respond(StoredResponder(stored), [two, one])
-    assert [(each.response, each.extra.get("hypothesis")) for each in found] == [
+    responses = respond(StoredResponder(stored), [two, one])
+    assert [(passage.response, passage.extra.get("hypothesis")) for passage in responses] == [
         ("a t1#1", None), ("a t0#1", 0), ("b t0#1", 1),
     ]  # fmt: skip
 
@@ -53,8 +57,8 @@ def test_numbers_that_answers_have_already_give_their_order():
         replace(one.with_response(text, "bot"), extra={"hypothesis": number})
         for text, number in (("c", 7), ("a", 2), ("b", 4))
     ]
-    found = respond(StoredResponder(stored), [one])
-    assert [(each.response, each.extra["hypothesis"]) for each in found] == [
+    responses = respond(StoredResponder(stored), [one])
+    assert [(passage.response, passage.extra["hypothesis"]) for passage in responses] == [
         ("a", 0), ("b", 1), ("c", 2),
     ]  # fmt: skip
 
@@ -64,42 +68,44 @@ def test_what_is_known_about_an_answer_comes_along():
     stored = replace(
         one.with_response("hm", "bot"), extra={"rating": 4}, source_dialogue_id="elsewhere"
     )
-    found = respond(StoredResponder([stored]), [one])[0]
-    assert found.extra == {"topic": "rain", "rating": 4}
-    assert found.source_dialogue_id == "elsewhere"
+    response = respond(StoredResponder([stored]), [one])[0]
+    assert response.extra == {"topic": "rain", "rating": 4}
+    assert response.source_dialogue_id == "elsewhere"
 
 
 def test_an_id_at_several_contexts_answers_the_right_one():
     one, two = talk(2, 2)
     two = replace(two, id=one.id)
     stored = [one.with_response("to one", "bot"), two.with_response("to two", "bot")]
-    found = respond(StoredResponder(stored), [two, one])
-    assert [each.response for each in found] == ["to two", "to one"]
+    responses = respond(StoredResponder(stored), [two, one])
+    assert [passage.response for passage in responses] == ["to two", "to one"]
 
 
 def test_an_answer_to_other_words_is_given_with_a_warning(caplog):
     passages = talk(3, 2)
     moved = passages[0].with_context(["a typo"])
-    found = respond(StoredResponder(answered(passages)), [moved, *passages[1:]])
-    assert found[0].response == "re t0#1"
+    responses = respond(StoredResponder(answered(passages)), [moved, *passages[1:]])
+    assert responses[0].response == "re t0#1"
     assert [record.getMessage() for record in caplog.records] == [
-        "1 of 3 answers of bot have the right id but answer a context of other words."
+        "1 of 3 answers of bot have the right id but a context with other words."
     ]
 
 
 def test_human_responses_in_the_file_are_left_aside():
     passages = talk(2, 3)
-    found = respond(StoredResponder([*passages, *answered(passages)]), passages)
-    assert [each.response for each in found] == [f"re {each.id}" for each in passages]
+    responses = respond(StoredResponder([*passages, *answered(passages)]), passages)
+    assert [passage.response for passage in responses] == [
+        f"re {passage.id}" for passage in passages
+    ]
 
 
 def test_one_of_several_systems_is_chosen_by_name():
     passages = talk(2, 2)
     stored = [*answered(passages, "x", "x {}"), *answered(passages, "y", "y {}")]
     chosen = StoredResponder(stored, name="y")
-    assert [each.response for each in respond(chosen, passages)] == ["y t0#1", "y t1#1"]
+    assert [passage.response for passage in respond(chosen, passages)] == ["y t0#1", "y t1#1"]
     for name in (None, "z"):
-        with pytest.raises(BadInput, match="one system, found 2.* Choose one of x, y"):
+        with pytest.raises(BadInput, match="one system, got 2.* Choose one of x, y"):
             StoredResponder(stored, name=name)
 
 
@@ -112,7 +118,7 @@ def test_a_system_can_be_called_otherwise_and_a_nameless_one_is_called_stored():
 
 
 def test_an_empty_file_is_refused():
-    with pytest.raises(BadInput, match="expected stored answers, found an empty file"):
+    with pytest.raises(BadInput, match="expected stored responses, but the file is empty"):
         StoredResponder([])
 
 
@@ -124,11 +130,11 @@ def test_a_file_of_answers_is_used_as_it_is_read(write):
     questions = [{**record, "author": "human", "response": "gold"} for record in records[::-1]]
     passages, _ = read(write("questions.jsonl", questions))
     answers, _ = read(write("answers.jsonl", records))
-    found = respond(StoredResponder(answers), passages)
-    assert [(each.id, each.response) for each in found] == [
+    responses = respond(StoredResponder(answers), passages)
+    assert [(passage.id, passage.response) for passage in responses] == [
         ("q2", "see you"), ("q1", "how are you"),
     ]  # fmt: skip
-    assert [each.id for each in iterate(passages)] == ["q2", "q1"]
+    assert [passage.id for passage in iterate(passages)] == ["q2", "q1"]
 
 
 def test_the_signature_names_the_answers():

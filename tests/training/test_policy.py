@@ -248,7 +248,7 @@ def test_prompts_leave_room_for_responses():
     generator, passages = attacker(), passages_of(2)
     drawn = draw_responses(generator, passages, range(2), PLAIN, 1, 61)
     assert max(map(len, drawn.prompts)) <= 64 - 61
-    with pytest.raises(BadInput, match="1 token or more"):
+    with pytest.raises(BadInput, match="`max_length` is at least 1"):
         draw_responses(generator, passages, range(2), PLAIN, 1, 64)
 
 
