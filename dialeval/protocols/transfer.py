@@ -23,8 +23,9 @@ from dialeval.metrics.paired import paired_bootstrap
 from dialeval.metrics.results import Result, signature, versions
 from dialeval.metrics.transfer_results import Transfer
 from dialeval.protocols.evaluation.collector import library_versions, turns_of
-from dialeval.protocols.evaluation.crossfit import fold_numbers, score_pairs
+from dialeval.protocols.evaluation.crossfit import score_pairs
 from dialeval.protocols.evaluation.evaluators import FitContext, fit_function, fitted_names
+from dialeval.protocols.evaluation.folds import fold_numbers
 from dialeval.protocols.evaluation.frozen import (
     AGAINST,
     FrozenScorer,

@@ -15,8 +15,9 @@ from dialeval.metrics import ere
 from dialeval.metrics.evaluation_results import EvaluationResults
 from dialeval.metrics.results import Result
 from dialeval.protocols.evaluation import EvaluationRun, align, evaluate
-from dialeval.protocols.evaluation.crossfit import crossfit, fold_numbers, scenario_folds
+from dialeval.protocols.evaluation.crossfit import crossfit
 from dialeval.protocols.evaluation.evaluators import EVALUATORS, FitContext, fit_function
+from dialeval.protocols.evaluation.folds import fold_numbers, scenario_folds
 from dialeval.protocols.evaluation.measures import accuracy_interval, below_control
 from dialeval.protocols.evaluation.study import Study
 from dialeval.registry import Entry

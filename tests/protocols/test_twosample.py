@@ -10,8 +10,9 @@ import pytest
 
 from dialeval.dialogues import Passage, Turn, iterate, to_passages
 from dialeval.protocols.evaluation import align
-from dialeval.protocols.evaluation.crossfit import crossfit, scenario_folds
+from dialeval.protocols.evaluation.crossfit import crossfit
 from dialeval.protocols.evaluation.evaluators import FitContext, fit_function
+from dialeval.protocols.evaluation.folds import scenario_folds
 from dialeval.protocols.evaluation.twosample import swap_test, two_sample_test
 from dialeval.scorers import Decision
 

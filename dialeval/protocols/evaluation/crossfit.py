@@ -1,233 +1,19 @@
 """Scores for every response by an evaluator that was not trained on its dialogue."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as parquet
 
-from dialeval.dialogues import PAIR_FEATURES, BadInput, Pairing, Passages
-from dialeval.dialogues.splits import position
-from dialeval.dialogues.storage import PassageFile, atomic_write, batches
-from dialeval.dialogues.tokens import count_tokens
+from dialeval.dialogues import BadInput, Passages
+from dialeval.files import atomic_write
 from dialeval.protocols.evaluation.evaluators import Fit, FitContext
+from dialeval.protocols.evaluation.folds import COLUMNS, Ablations, Folds, response_columns
 from dialeval.scorers import is_human
-from dialeval.scorers.baselines import (
-    ConstantScorer,
-    ResponseOnlyScorer,
-    ShuffledContextScorer,
-)
-
-COLUMNS = {
-    "id": pa.string(), "dialogue_id": pa.string(), "pair": pa.int64(), "label": pa.int8(),
-    "fold": pa.int16(), "score": pa.float64(), "predicted_human": pa.bool_(),
-    "response_only": pa.float64(), "response_only_predicted_human": pa.bool_(),
-    "shuffled_predicted_human": pa.bool_(), "tokens": pa.int32(), "response": pa.string(),
-    "author": pa.string(),
-}  # fmt: skip
-"""Columns of a table of scores, one row per response.
-
-Those of the context ablations (`response_only...`, `shuffled...`) are null where an ablation was
-not asked for, or could not be made.
-"""
-
-Ablations = tuple[Passages | None, Passages | None]
-"""Responses without a context, and after another dialogue's; `None` where that is impossible."""
-T = TypeVar("T")
-
-
-class Folds(list[Passages]):
-    """The pairs of each fold, with a cache of what is derived from them, shared by evaluators."""
-
-    def __init__(self, pairs: Iterable[Passages], seed: int = 0):
-        super().__init__(pairs)
-        self.seed = seed
-        self._cache: dict[tuple[Any, ...], Any] = {}
-
-    def train(self, number: int, share: float = 1.0) -> Passages:
-        """All pairs but those of a fold, or a subsample; a smaller one is part of a larger one."""
-
-        def make() -> Passages:
-            if share < 1:
-                return _subsample(self.train(number), share, self.seed)
-            others = [pairs for index, pairs in enumerate(self) if index != number and len(pairs)]
-            return concatenate_pairs(others)
-
-        return self._cached(("train", number, share), make)
-
-    def pooled(self) -> Passages:
-        """The pairs of all folds."""
-        return self._cached(
-            ("pooled",), lambda: concatenate_pairs([pairs for pairs in self if len(pairs)])
-        )
-
-    def context_ablations(self, number: int | None) -> Ablations:
-        """The pairs of a fold, or of all, without their contexts and with shuffled contexts."""
-        pairs = self.pooled() if number is None else self[number]
-        return self._cached(("context_ablations", number), lambda: _context_ablations(pairs))
-
-    def response_columns(self, number: int | None) -> pa.Table:
-        """The columns of a fold's table, or of all folds', that do not depend on an evaluator."""
-        pairs = self.pooled() if number is None else self[number]
-        return self._cached(("response_columns", number), lambda: response_columns(pairs))
-
-    def _cached(self, key: tuple[Any, ...], make: Callable[[], T]) -> T:
-        if key not in self._cache:
-            self._cache[key] = make()
-        return self._cache[key]
-
-
-def _context_ablations(pairs: Passages) -> Ablations:
-    """Both ablations; `None` for one that these pairs do not allow.
-
-    Contexts can only be shuffled if no dialogue has more than half of the passages.
-    """
-    unused = ConstantScorer()
-
-    def edit(ablation: ResponseOnlyScorer | ShuffledContextScorer) -> Passages | None:
-        try:
-            return ablation.edited(pairs)
-        except BadInput:
-            return None
-
-    return edit(ResponseOnlyScorer(unused)), edit(ShuffledContextScorer(unused))
-
-
-def scenario_folds(
-    scenario: str,
-    human: Passages,
-    machine: Passages | None,
-    k: int,
-    seed: int,
-    match_length: int | None = None,
-) -> Folds:
-    """The pairs of each fold of a scenario, drawn inside it, so that no reply is in two folds.
-
-    Args:
-        scenario (`str`):
-            A scenario of [`Pairing`], or `"machine_random"`.
-        human (`Passages`):
-            Human passages.
-        machine (`Passages`, *optional*):
-            The system's responses, row by row on the human contexts.
-        k (`int`):
-            Number of folds.
-        seed (`int`):
-            Seed of folds and draws.
-        match_length (`int`, *optional*):
-            Leave out pairs whose responses do not fall into one bin of this many tokens.
-
-    Returns:
-        `Folds`: The pairs of each fold; a fold may be empty.
-
-    Raises:
-        BadInput: Fewer than two folds have pairs.
-    """
-    number = fold_numbers(human, k, seed)
-    folds = Folds(
-        (
-            _pairs(
-                scenario,
-                _rows(human, number == fold),
-                None if machine is None else _rows(machine, number == fold),
-                seed,
-                match_length,
-            )
-            for fold in range(k)
-        ),
-        seed,
-    )
-    if sum(map(bool, map(len, folds))) < 2:
-        raise BadInput(
-            f"less than two of {k} folds have responses for {scenario} to compare.",
-            hint="Give more dialogues.",
-        )
-    return folds
-
-
-def _rows(passages: Passages, mask: np.ndarray) -> Passages:
-    """The rows of a mask, without the column `extra`, which evaluators do not read."""
-    with PassageFile(passages.features) as file:
-        start = 0
-        for batch in batches(passages):
-            selected = batch.filter(pa.array(mask[start : start + batch.num_rows]))
-            column = batch.schema.get_field_index("extra")
-            file.write(selected.set_column(column, "extra", pa.nulls(len(selected), pa.string())))
-            start += batch.num_rows
-    return file.dataset()
-
-
-def fold_numbers(passages: Passages, k: int, seed: int) -> np.ndarray:
-    """The fold of each passage: dialogues sorted by a hash and divided into equal parts.
-
-    It does not depend on the order of the rows. The hash has its own seed, so that a part that
-    was split off with the run's seed is not a single fold.
-
-    Args:
-        passages (`Passages`):
-            Passages with a `dialogue_id`.
-        k (`int`):
-            Number of folds.
-        seed (`int`):
-            Seed of the hash.
-
-    Returns:
-        `np.ndarray`: A number in [0, k) for each passage.
-    """
-    names, dialogue = np.unique(np.asarray(passages["dialogue_id"][:]), return_inverse=True)
-    order = np.argsort([position(name, seed + 20_011) for name in names.tolist()], kind="stable")
-    number = np.empty(len(names), dtype=np.int64)
-    number[order] = np.arange(len(names)) * k // len(names)
-    return number[dialogue]
-
-
-def _pairs(
-    scenario: str, human: Passages, machine: Passages | None, seed: int, match_length: int | None
-) -> Passages:
-    """The pairs of one fold; none where halves or lengths leave nothing to compare in it."""
-    if scenario == "machine_random":
-        return _machine_random(human, machine, seed)
-    pairing = Pairing(scenario, match_length=match_length, seed=seed)
-    second = machine if scenario in ("human_machine", "machine_machine") else None
-    may_be_empty = match_length or scenario in ("human_human", "machine_machine")
-    try:
-        return pairing(human, second)
-    except BadInput:
-        if not may_be_empty:
-            raise
-        return PassageFile(PAIR_FEATURES).dataset()
-
-
-def _machine_random(human: Passages, machine: Passages | None, seed: int) -> Passages:
-    """Machine responses (class 1) against random human ones (class 0) on the same contexts.
-
-    (Li et al., 2017, sec. 4.3.)
-    """
-    machines = Pairing("human_machine", seed=seed)(human, machine)
-    random = Pairing("human_random", seed=seed)(human)
-    with PassageFile(PAIR_FEATURES) as file:
-        for pairs, label in ((machines, 1), (random, 0)):
-            for batch in _with_values(_second_sides(pairs), label=label, scenario="machine_random"):
-                file.write(batch)
-    return file.dataset()
-
-
-def _second_sides(pairs: Passages) -> Iterator[pa.RecordBatch]:
-    for batch in batches(pairs):
-        yield batch.filter(pc.equal(batch["label"], 0))
-
-
-def _with_values(rows: Iterable[pa.RecordBatch], **values: Any) -> Iterator[pa.RecordBatch]:
-    """Rows with columns replaced by one value each."""
-    for batch in rows:
-        for name, value in values.items():
-            index = batch.schema.get_field_index(name)
-            column = pa.repeat(pa.scalar(value, batch.schema.field(index).type), len(batch))
-            batch = batch.set_column(index, name, column)
-        yield batch
 
 
 def crossfit(
@@ -354,15 +140,6 @@ def _ablation_scores(
     return scores, is_human(scorer, scores)
 
 
-def response_columns(pairs: Passages) -> pa.Table:
-    """The columns of a table of scores that do not depend on an evaluator."""
-    names = ("id", "dialogue_id", "pair", "label", "response", "author")
-    parts = [pa.Table.from_batches([batch]).select(names) for batch in batches(pairs)]
-    table = pa.concat_tables(parts)
-    counts = [count_tokens(text) for text in table["response"].to_pylist()]
-    return table.append_column("tokens", pa.array(counts, COLUMNS["tokens"]))
-
-
 def _finite_scores(scorer: Any, pairs: Passages) -> np.ndarray:
     scores = np.asarray(scorer(pairs), dtype=float)
     if scores.shape != (len(pairs),):
@@ -375,25 +152,6 @@ def _finite_scores(scorer: Any, pairs: Passages) -> np.ndarray:
             hint="Look at that passage, or choose another evaluator.",
         )
     return scores
-
-
-def concatenate_pairs(folds: Sequence[Passages]) -> Passages:
-    """Pairs of several folds in one table, numbered consecutively."""
-    with PassageFile(PAIR_FEATURES) as file:
-        start = 0
-        for fold in folds:
-            for batch in batches(fold):
-                column = batch.schema.get_field_index("pair")
-                file.write(batch.set_column(column, "pair", pc.add(batch["pair"], start)))
-            start += len(fold) // 2
-    return file.dataset()
-
-
-def _subsample(pairs: Passages, share: float, seed: int) -> Passages:
-    numbers = np.asarray(pairs["pair"])
-    count = max(2, round(share * len(numbers) / 2))
-    selected = np.random.default_rng(seed).permutation(np.unique(numbers))[:count]
-    return pairs.select(np.flatnonzero(np.isin(numbers, selected)))
 
 
 def cached_table(path: Path, make: Callable[[], pa.Table]) -> pa.Table:

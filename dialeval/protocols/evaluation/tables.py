@@ -13,14 +13,9 @@ from dialeval.dialogues.splits import row_hashes
 from dialeval.dialogues.types import text_key
 from dialeval.metrics.results import SCHEMA_VERSION, SECOND_HUMAN, versions
 from dialeval.protocols.evaluation.collector import FitDetails
-from dialeval.protocols.evaluation.crossfit import (
-    Folds,
-    apply_scorer,
-    cached_table,
-    crossfit,
-    scenario_folds,
-)
+from dialeval.protocols.evaluation.crossfit import apply_scorer, cached_table, crossfit
 from dialeval.protocols.evaluation.evaluators import REFERENCES, FitContext, fit_function
+from dialeval.protocols.evaluation.folds import Folds, scenario_folds
 from dialeval.protocols.evaluation.frozen import FrozenScorer
 from dialeval.protocols.evaluation.inputs import EvaluationData
 from dialeval.protocols.evaluation.measures import RESPONSE_ONLY, SHUFFLED
