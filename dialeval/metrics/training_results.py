@@ -32,6 +32,21 @@ class StepProgress(TypedDict, total=False):
     samples: list[Sample]
 
 
+class GameStep(TypedDict, total=False):
+    """Progress of an attack-defence game, reported after each update and each phase."""
+
+    game: str
+    turn: int
+    phase: str
+    step: int
+    total: int
+    loss: float
+    reward: float
+    training: float
+    accuracy: float
+    record: dict[str, Any]
+
+
 @dataclass(frozen=True, kw_only=True)
 class TrainingResults(RunResults):
     """Everything that training a model computed; what its `results.json` holds.

@@ -1,6 +1,7 @@
-"""What a judge is: passages in, one number a passage out, and how to read that number."""
+"""The interface of scorers: from passages to one score per passage, and the decision."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -9,30 +10,46 @@ from dialeval.dialogues import Passages
 
 
 class Scorer(Protocol):
-    """Gives each passage a number, shape `(n,)`: P(human), a likelihood, any reward.
+    """Gives each passage a score, shape `(n,)`: P(human), a likelihood, any reward.
 
     Attributes:
+        kind (`str`):
+            Identifies the class in a saved folder; unique among installed evaluators.
         name (`str`):
-            What tables call it.
+            Name in tables.
         higher_is_human (`bool`):
-            Whether a greater number speaks for a human.
+            Whether a higher score means human.
         decision (`Decision`):
-            From which number on a response is taken for human, and how that was chosen.
+            From which score on a response is predicted human, and how that was chosen.
     """
 
+    kind: str
     name: str
     higher_is_human: bool
     decision: "Decision"
 
-    def __call__(self, passages: Passages) -> np.ndarray: ...
+    def __call__(self, passages: Passages) -> np.ndarray:
+        """The score of each passage, in their order."""
+        ...
 
     @property
-    def signature(self) -> str: ...
+    def signature(self) -> str:
+        """How the scores are computed, in one line."""
+        ...
+
+    def save(self, folder: Path) -> dict[str, Any]:
+        """Write files into a folder; return the settings that `load` gets back."""
+        ...
+
+    @classmethod
+    def load(cls, folder: Path, settings: dict[str, Any], **options: Any) -> "Scorer":
+        """A scorer as `save` wrote it."""
+        ...
 
 
 @dataclass(frozen=True)
 class Decision:
-    """From which score on a response is taken for human.
+    """From which score on a response is predicted human.
 
     Args:
         threshold (`float`, *optional*, defaults to 0.5):
@@ -52,12 +69,12 @@ class Decision:
 
     @property
     def signature(self) -> str:
-        """The threshold as it stands in signatures."""
+        """The threshold, as part of a signature."""
         return f"thr:{self.threshold:.4g}" + ("" if self.chosen == "fixed" else f"({self.chosen})")
 
 
 def is_human(scorer: Any, scores: np.ndarray) -> np.ndarray:
-    """Which scores are taken for human."""
+    """Which scores are predicted human."""
     if scorer.higher_is_human:
         return scores >= scorer.decision.threshold
     return scores <= scorer.decision.threshold

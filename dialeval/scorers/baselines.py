@@ -1,4 +1,4 @@
-"""Judges that know little or nothing: what an evaluator has to beat to have read the dialogue."""
+"""Baselines that an evaluator has to beat: length, chance, and itself without the context."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from dialeval.scorers.base import Decision
 from dialeval.scorers.folders import decision_of, load_scorer, save_scorer
 
 NEUTRAL = "…"
-"""The one turn that stands for a context when there is none to see."""
+"""The single turn that replaces a context."""
 
 INNER = "inner"
 """Folder of the scorer inside another."""
@@ -30,19 +30,19 @@ def labels_of(pairs: Passages) -> np.ndarray:
         BadInput: Where there is no column `label`, or one class only.
     """
     if "label" not in pairs.column_names:
-        found = ", ".join(pairs.column_names)
+        columns = ", ".join(pairs.column_names)
         raise BadInput(
-            f"a judge learns from a column `label`, but there are only {found}.",
+            f"an evaluator is fitted to a column `label`, but there are only {columns}.",
             hint="Make pairs first: Pairing()(human, machine).",
         )
     parts = [batch["label"].to_numpy(zero_copy_only=False) for batch in batches(pairs)]
     labels = np.concatenate(parts) if parts else np.zeros(0)
-    found = np.unique(labels)
-    if not np.array_equal(found, [0, 1]):
-        given = " and ".join(f"{each:g}" for each in found) or "nothing"
+    values = np.unique(labels)
+    if not np.array_equal(values, [0, 1]):
+        given = " and ".join(f"{value:g}" for value in values) or "nothing"
         raise BadInput(
-            f"a judge learns from labels 1 (human) and 0 (machine), but the {len(labels)} rows "
-            f"have {given}.",
+            f"an evaluator is fitted to labels 1 (human) and 0 (machine), but the "
+            f"{len(labels)} rows have {given}.",
             hint="Give both classes.",
         )
     return labels.astype(np.int64)
@@ -60,7 +60,7 @@ class LengthScorer:
         intercept (`float`):
             Log-odds of a human at the mean of the training data.
         means, scales (`Sequence[float]`):
-            What the four numbers are standardised by.
+            Means and standard deviations of the four numbers.
         n (`int`, *optional*):
             Responses it was fitted on.
     """
@@ -88,7 +88,7 @@ class LengthScorer:
 
     @classmethod
     def fit(cls, pairs: Passages) -> "LengthScorer":
-        """Learn from passages with a column `label`."""
+        """Fit it to passages with a column `label`."""
         from sklearn.linear_model import LogisticRegression
 
         labels, features = labels_of(pairs), _length_features(pairs)
@@ -99,7 +99,7 @@ class LengthScorer:
 
     @property
     def signature(self) -> str:
-        """How its numbers are made."""
+        """How its scores are computed, in one line."""
         return f"disc:{self.name}|n:{self.n}|{self.decision.signature}"
 
     def __call__(self, passages: Passages | Sequence[Passage]) -> np.ndarray:
@@ -109,7 +109,7 @@ class LengthScorer:
         return np.exp(-np.logaddexp(0, -margins))
 
     def save(self, folder: Path) -> dict[str, Any]:
-        """Give the settings to remember; there is nothing else."""
+        """Return the settings for `load`; there are no files."""
         return {
             "coefficients": self.coefficients.tolist(),
             "intercept": self.intercept,
@@ -121,8 +121,8 @@ class LengthScorer:
     @classmethod
     def load(cls, folder: Path, settings: dict[str, Any], **_: Any) -> "LengthScorer":
         """A scorer as `save` wrote it."""
-        fitted = [settings[key] for key in ("coefficients", "intercept", "means", "scales", "n")]
-        return cls(*fitted, settings["name"], decision_of(settings))
+        keys = ("coefficients", "intercept", "means", "scales", "n", "name")
+        return cls(**{key: settings[key] for key in keys}, decision=decision_of(settings))
 
 
 class ConstantScorer:
@@ -140,15 +140,15 @@ class ConstantScorer:
 
     @property
     def signature(self) -> str:
-        """How its numbers are made."""
+        """How its scores are computed, in one line."""
         return f"disc:{self.name}|value:{self.value:g}|{self.decision.signature}"
 
     def __call__(self, passages: Passages | Sequence[Passage]) -> np.ndarray:
-        """The number, once for each passage."""
+        """The number for each passage."""
         return np.full(len(passages), self.value)
 
     def save(self, folder: Path) -> dict[str, Any]:
-        """Give the settings to remember; there is nothing else."""
+        """Return the settings for `load`; there are no files."""
         return {"value": self.value}
 
     @classmethod
@@ -160,7 +160,7 @@ class ConstantScorer:
 class CoinScorer:
     """A number in [0, 1) from a hash of the passage's id, author and response.
 
-    From 0.5 on it is heads. A passage keeps its number whatever stands around it.
+    A passage has the same number in any set of passages.
     """
 
     kind = "coin"
@@ -173,20 +173,20 @@ class CoinScorer:
 
     @property
     def signature(self) -> str:
-        """How its numbers are made."""
+        """How its scores are computed, in one line."""
         return f"disc:{self.name}|seed:{self.seed}|{self.decision.signature}"
 
     def __call__(self, passages: Passages | Sequence[Passage]) -> np.ndarray:
         """The number of each passage."""
         seed = f"coin-{self.seed}"
         tossed = (
-            text_hash([seed, each.id or "", each.author or "", each.response]) / 2**64
-            for each in iterate_passages(passages)
+            text_hash([seed, passage.id or "", passage.author or "", passage.response]) / 2**64
+            for passage in iterate_passages(passages)
         )
         return np.fromiter(tossed, dtype=float, count=len(passages))
 
     def save(self, folder: Path) -> dict[str, Any]:
-        """Give the settings to remember; there is nothing else."""
+        """Return the settings for `load`; there are no files."""
         return {"seed": self.seed}
 
     @classmethod
@@ -196,7 +196,7 @@ class CoinScorer:
 
 
 class _ContextAblation(ABC):
-    """A scorer that sees edited passages; its scale and decision are those of the one inside."""
+    """A scorer on edited passages, with the scale and decision of the inner scorer."""
 
     kind = ""
 
@@ -208,7 +208,7 @@ class _ContextAblation(ABC):
 
     @abstractmethod
     def edited(self, passages: Passages | Sequence[Passage]) -> Passages:
-        """What the scorer inside gets to see."""
+        """The passages that the inner scorer reads."""
 
     def __call__(self, passages: Passages | Sequence[Passage]) -> np.ndarray:
         """Scores of the edited passages."""
@@ -216,48 +216,48 @@ class _ContextAblation(ABC):
 
     @property
     def signature(self) -> str:
-        """How its numbers are made."""
+        """How its scores are computed, in one line."""
         return f"{self.kind}({self.scorer.signature})|{self.decision.signature}"
 
     def save(self, folder: Path) -> dict[str, Any]:
-        """Write the scorer inside to a folder of its own; give the settings to remember."""
+        """Write the inner scorer to a subfolder; return the settings for `load`."""
         save_scorer(self.scorer, folder / INNER)
         return {}
 
 
 class ResponseOnlyScorer(_ContextAblation):
-    """A scorer that does not see the context.
+    """A scorer without the context.
 
-    Each context becomes the single turn "…" of whoever spoke last, since every scorer expects a
-    turn, and an empty one would be an input that it has never met.
+    Each context is replaced by the single turn "…" of the last speaker: every scorer expects a
+    turn, and an empty one would be unlike any training input.
 
     Args:
         scorer (`Scorer`):
-            The one that judges.
+            The inner scorer.
     """
 
     kind = "response-only"
 
     def edited(self, passages: Passages | Sequence[Passage]) -> Passages:
         """The passages with the one neutral turn as context."""
-        return to_passages(_without_context(each) for each in iterate_passages(passages))
+        return to_passages(_without_context(passage) for passage in iterate_passages(passages))
 
     @classmethod
     def load(cls, folder: Path, settings: dict[str, Any], **options: Any) -> "ResponseOnlyScorer":
-        """A scorer as `save` wrote it; `options` go to the one inside."""
+        """A scorer as `save` wrote it; `options` go to the inner one."""
         scorer = load_scorer(folder / INNER, **options)
         return cls(scorer, settings["name"], decision_of(settings))
 
 
 class ShuffledContextScorer(_ContextAblation):
-    """A scorer that sees each response after the context of another dialogue.
+    """A scorer that reads each response after the context of another dialogue.
 
     All contexts of the given passages are used, each as often as before: a permutation in which
     every one goes to another dialogue. It depends on the set of passages, not on their order.
 
     Args:
         scorer (`Scorer`):
-            The one that judges.
+            The inner scorer.
         seed (`int`, *optional*, defaults to 0):
             Of the permutation.
     """
@@ -271,14 +271,14 @@ class ShuffledContextScorer(_ContextAblation):
         self.seed = int(seed)
 
     def edited(self, passages: Passages | Sequence[Passage]) -> Passages:
-        """The passages with one another's contexts."""
+        """The passages with permuted contexts."""
         table = as_table(passages)
         donors = iterate(table.select(self._donors(table), keep_in_memory=True))
         rows = zip(iterate(table), donors, strict=True)
-        return to_passages(replace(each, context=donor.context) for each, donor in rows)
+        return to_passages(replace(passage, context=donor.context) for passage, donor in rows)
 
     def _donors(self, table: Passages) -> np.ndarray:
-        """For each row the row that gives the context."""
+        """For each row, the row whose context it gets."""
         by_content = np.argsort(row_hashes(table, ["id", "author", "context", "response"]))
         groups = row_hashes(table, ["dialogue_id"])[by_content]
         donors = np.empty_like(by_content)
@@ -288,18 +288,18 @@ class ShuffledContextScorer(_ContextAblation):
 
     @property
     def signature(self) -> str:
-        """How its numbers are made."""
+        """How its scores are computed, in one line."""
         return f"{super().signature}|seed:{self.seed}"
 
     def save(self, folder: Path) -> dict[str, Any]:
-        """Write the scorer inside to a folder of its own; give the settings to remember."""
+        """Write the inner scorer to a subfolder; return the settings for `load`."""
         return {**super().save(folder), "seed": self.seed}
 
     @classmethod
     def load(
         cls, folder: Path, settings: dict[str, Any], **options: Any
     ) -> "ShuffledContextScorer":
-        """A scorer as `save` wrote it; `options` go to the one inside."""
+        """A scorer as `save` wrote it; `options` go to the inner one."""
         scorer = load_scorer(folder / INNER, **options)
         return cls(scorer, settings["seed"], settings["name"], decision_of(settings))
 
@@ -311,7 +311,7 @@ def _without_context(passage: Passage) -> Passage:
 
 def _length_features(passages: Passages | Sequence[Passage]) -> np.ndarray:
     """Length, its logarithm, and their squares, shape `(n, 4)`."""
-    counted = (count_tokens(each.response) for each in iterate_passages(passages))
+    counted = (count_tokens(passage.response) for passage in iterate_passages(passages))
     lengths = np.fromiter(counted, dtype=float, count=len(passages))
     logs = np.log1p(lengths)
     return np.column_stack([lengths, logs, lengths**2, logs**2])

@@ -1,4 +1,4 @@
-"""Scores on disk, appended as they come, so that an interrupted run goes on where it stopped."""
+"""Scores on disk, appended as they are computed, so that an interrupted run resumes."""
 
 import math
 import re
@@ -31,17 +31,17 @@ class ScoreCache:
 
     @staticmethod
     def key(model: str, ids: Sequence[int]) -> str:
-        """A name for what a model is asked: its weights and the tokens it reads."""
-        found = blake2b(model.encode(), digest_size=12)
-        found.update(array("q", ids).tobytes())
-        return found.hexdigest()
+        """Key of a score: a hash of the model's weights and of the tokens it reads."""
+        digest = blake2b(model.encode(), digest_size=12)
+        digest.update(array("q", ids).tobytes())
+        return digest.hexdigest()
 
     def get(self, key: str) -> float:
-        """The score, or not-a-number where it is not known."""
+        """The score, or NaN if it is not cached."""
         return self._scores.get(key, math.nan)
 
     def put(self, keys: Sequence[str], scores: np.ndarray) -> None:
-        """Remember scores, and write them at once."""
+        """Add scores, and write them to the file."""
         pairs = list(zip(keys, scores.tolist(), strict=True))
         self._scores.update(pairs)
         with self.path.open("a", encoding="ascii") as file:

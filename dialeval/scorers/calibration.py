@@ -1,4 +1,4 @@
-"""Reading a judge's numbers rightly: calibration and threshold, chosen on validation data."""
+"""Calibration and decision threshold of a discriminator, chosen on validation data."""
 
 import logging
 from dataclasses import asdict
@@ -27,9 +27,13 @@ METHODS = ("temperature", "isotonic", "none")
 def calibrate(
     scorer: NeuralScorer, validation: Passages, choose_threshold: bool, method: str = "temperature"
 ) -> dict[str, Any]:
-    """Set a scorer's calibration and decision; gives the numbers before and after.
+    """Set a scorer's calibration and decision.
 
     Args:
+        scorer (`NeuralScorer`):
+            The discriminator; it is changed in place.
+        validation (`Passages`):
+            Labelled passages that it was not trained on.
         choose_threshold (`bool`):
             Pairwise training does not see a shift that all responses of a context share, so its
             threshold is chosen here; the papers' pointwise models keep one half.
@@ -37,6 +41,9 @@ def calibrate(
             `"temperature"` keeps the order of scores and moves no decision at one half;
             `"isotonic"` fits any rising curve, moves them, and wants some thousand responses;
             `"none"`.
+
+    Returns:
+        `dict`: Method, decision, and calibration error before and after.
     """
     if method not in METHODS:
         raise BadInput(f"`calibration` is {', '.join(METHODS)}, but got {method!r}.")
@@ -68,7 +75,7 @@ def calibrate(
 
 
 def warn_if_constant(scores: np.ndarray, name: str) -> None:
-    """Say so when a judge gives every passage the same score; what it computed is kept."""
+    """Log a warning if all scores are the same."""
     try:
         check_varies(scores, name)
     except BadInput as error:

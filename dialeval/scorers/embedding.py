@@ -1,4 +1,4 @@
-"""A judge of frozen sentence vectors: how a response lies to its context, weighed linearly."""
+"""Evaluator on frozen sentence vectors of context and response, with a linear model."""
 
 import zipfile
 from collections.abc import Callable, Sequence
@@ -25,16 +25,16 @@ Embed = Callable[[Sequence[str]], np.ndarray]
 class EmbeddingScorer:
     """P(human) by logistic regression over vectors of context and response.
 
-    No paper's evaluator but ours: it reads the context, which a bag of words does not, and learns
-    in a second what a network would need minutes for. Features are the response's vector, its
+    Not from a paper: it relates the response to the context, which a bag of words cannot, and is
+    fitted in a second, where a network needs minutes. Features are the response's vector, its
     product with the context's and with the last turn's, and both cosines.
 
     Args:
         model (`Pipeline`):
             Scaler and regression.
         embed (`Callable`, *optional*):
-            From texts to vectors `(n, d)`; all-MiniLM-L6-v2 by default. Pass the same one to many
-            scorers, and no text is read twice.
+            From texts to vectors `(n, d)`; all-MiniLM-L6-v2 by default. Scorers that share one
+            encode every text once.
     """
 
     kind = "embedding"
@@ -63,11 +63,22 @@ class EmbeddingScorer:
         strength: float = 0.001,
         **options: Any,
     ) -> "EmbeddingScorer":
-        """Learn from passages with a column `label`.
+        """Fit it to passages with a column `label`.
 
         Args:
+            pairs (`Passages`):
+                Labelled pairs.
+            seed (`int`, *optional*, defaults to 0):
+                Seed of the solver.
+            embed (`Callable`, *optional*):
+                Sentence encoder.
             strength (`float`, *optional*, defaults to 0.001):
                 `C` of the regression: less means more regularisation.
+            options:
+                Name and decision of the scorer.
+
+        Returns:
+            `EmbeddingScorer`: The fitted evaluator.
         """
         embed = embed or CachedEmbedder()
         regression = LogisticRegression(C=strength, max_iter=300, random_state=seed)
@@ -77,7 +88,7 @@ class EmbeddingScorer:
 
     @property
     def signature(self) -> str:
-        """How its numbers are made."""
+        """How its scores are computed, in one line."""
         strength = self.model[-1].C
         vectors = getattr(self.embed, "name", "embedder")
         parts = [f"disc:{self.name}", f"vectors:{vectors}", f"C:{strength:g}", f"n:{self.n}"]
@@ -85,10 +96,10 @@ class EmbeddingScorer:
 
     def __call__(self, passages: Passages | Sequence[Passage]) -> np.ndarray:
         """P(human) of each passage, in their order."""
-        some = list(iterate_passages(passages))
-        if not some:
+        rows = list(iterate_passages(passages))
+        if not rows:
             return np.zeros(0)
-        return self.model.predict_proba(features(some, self.embed))[:, 1]
+        return self.model.predict_proba(features(rows, self.embed))[:, 1]
 
     def save(self, folder: Path) -> dict[str, Any]:
         """Write the regression; the encoder comes from its package."""
@@ -103,16 +114,17 @@ class EmbeddingScorer:
         """A scorer as `save` wrote it; an embedder other than MiniLM has to be given again."""
         if embed is None and settings["vectors"] != "minilm":
             hint = "Pass it: load_scorer(folder, embed=...)."
-            raise BadInput(f"it reads vectors of {settings['vectors']!r}.", folder, hint=hint)
+            raise BadInput(f"it needs vectors of {settings['vectors']!r}.", folder, hint=hint)
         model = skops.io.load(folder / MODEL, trusted=[])
         return cls(model, embed, settings["n"], settings["name"], decision_of(settings))
 
 
 def features(passages: Sequence[Passage], embed: Embed) -> np.ndarray:
-    """What the regression reads, shape `(n, 3 d + 2)`."""
-    said = embed([passage.response or " " for passage in passages])  # (n, d)
-    whole = embed(["\n".join(turn.text for turn in p.context) or " " for p in passages])
+    """Features of the regression, shape `(n, 3 d + 2)`."""
+    response = embed([passage.response or " " for passage in passages])  # (n, d)
+    context = embed(["\n".join(turn.text for turn in p.context) or " " for p in passages])
     last = embed([p.context[-1].text if p.context else " " for p in passages])
-    near, nearer = said * whole, said * last
-    cosines = np.stack([near.sum(1), nearer.sum(1)], 1)
-    return np.hstack([said, near, nearer, cosines * np.sqrt(said.shape[1])])
+    with_context, with_last = response * context, response * last
+    cosines = np.stack([with_context.sum(1), with_last.sum(1)], 1)
+    scale = np.sqrt(response.shape[1])
+    return np.hstack([response, with_context, with_last, cosines * scale])

@@ -1,4 +1,4 @@
-"""Saved scorers: a folder with everything in it, and `scorer.json` to say what it is."""
+"""Saved scorers: a folder with all files, and the kind and settings in `scorer.json`."""
 
 import json
 import logging
@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from dialeval._version import __version__
-from dialeval.dialogues import BadInput, atomic_write
 from dialeval.downloads import revision_of, snapshot
+from dialeval.errors import BadInput
+from dialeval.files import atomic_write
 from dialeval.scorers.base import Decision
 from dialeval.scorers.registry import scorer_class
 
@@ -18,7 +19,7 @@ SETTINGS = "scorer.json"
 
 
 def save_scorer(scorer: Any, folder: Path | str) -> Path:
-    """Write a scorer and its settings; `load_scorer` needs nothing else."""
+    """Write a scorer and its settings; returns the folder, which `load_scorer` reads."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     settings = {
@@ -37,9 +38,11 @@ def save_scorer(scorer: Any, folder: Path | str) -> Path:
 def load_scorer(name: Path | str, **options: Any) -> Any:
     """A scorer by the folder it was saved in, or by its name on the Hub.
 
-    What comes from the Hub is data: code in its repository is neither fetched nor run.
+    Code in a repository on the Hub is neither downloaded nor run.
 
     Args:
+        name (`Path` or `str`):
+            Folder, or `owner/name`.
         options:
             What the kind of scorer takes, such as `device` or `max_tokens` for neural ones; for a
             name on the Hub also `revision` and `local_files_only`.
@@ -49,9 +52,9 @@ def load_scorer(name: Path | str, **options: Any) -> Any:
     )
     path = folder / SETTINGS
     if not path.is_file():
-        found = ", ".join(sorted(each.name for each in folder.iterdir())) or "nothing"
+        files = ", ".join(sorted(path.name for path in folder.iterdir())) or "nothing"
         raise BadInput(
-            f"no {SETTINGS} here, only {found}.",
+            f"no {SETTINGS} here, only {files}.",
             folder,
             hint="Give a folder written by `dialeval train`, or by save_scorer.",
         )
@@ -64,7 +67,7 @@ def load_scorer(name: Path | str, **options: Any) -> Any:
 
 
 def decision_of(settings: dict[str, Any]) -> Decision:
-    """The decision as it was saved."""
+    """The saved decision."""
     return Decision(**settings.get("decision", {}))
 
 
@@ -73,6 +76,6 @@ def _folder(name: str, revision: str | None, local_files_only: bool | None) -> P
         return Path(name)
     if Path(name).exists() or name.count("/") != 1:
         raise BadInput("expected a folder or a name on the Hub.", name, hint="Check the name.")
-    found = snapshot(name, revision=revision, local_files_only=bool(local_files_only))
-    logger.info("%s is revision %s.", name, revision_of(found))
-    return found
+    folder = snapshot(name, revision=revision, local_files_only=bool(local_files_only))
+    logger.info("%s is revision %s.", name, revision_of(folder))
+    return folder

@@ -1,4 +1,4 @@
-"""Two judges as one: human against machine, and human against random."""
+"""One score from two discriminators: human-vs-machine and human-vs-random."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -53,7 +53,7 @@ class JointScorer:
 
     @property
     def signature(self) -> str:
-        """How its numbers are made."""
+        """How its scores are computed, in one line."""
         members = f"{self.first.signature};{self.second.signature}"
         return f"joint:{self.combine}({members})|{self.decision.signature}"
 
@@ -64,15 +64,15 @@ class JointScorer:
         return geometric_mean(self.first(passages), self.second(passages))
 
     def save(self, folder: Path) -> dict[str, Any]:
-        """Write both scorers to folders of their own; give the settings to remember."""
+        """Write both scorers to subfolders; return the settings for `load`."""
         save_scorer(self.first, folder / _FIRST)
         save_scorer(self.second, folder / _SECOND)
         return {"combine": self.combine}
 
     @classmethod
     def load(cls, folder: Path, settings: dict[str, Any], **options: Any) -> "JointScorer":
-        """A scorer as `save` wrote it; `options` go to both inside."""
-        first, second = (load_scorer(folder / each, **options) for each in (_FIRST, _SECOND))
+        """A scorer as `save` wrote it; `options` go to both inner ones."""
+        first, second = (load_scorer(folder / name, **options) for name in (_FIRST, _SECOND))
         return cls(first, second, settings["combine"], settings["name"], decision_of(settings))
 
 
@@ -113,10 +113,10 @@ def _check(first: Any, second: Any, combine: str) -> None:
     if combine not in COMBINE:
         hint = f"Choose one of {', '.join(COMBINE)}."
         raise BadInput(f"unknown way to join two scorers {combine!r}.", hint=hint)
-    for each in (first, second):
-        if not each.higher_is_human:
+    for scorer in (first, second):
+        if not scorer.higher_is_human:
             raise BadInput(
-                f"a joint score is high where both are, but {each.name!r} is low for humans.",
+                f"a joint score is high where both are, but {scorer.name!r} is low for humans.",
                 hint="Join scorers that give P(human).",
             )
     if combine == "softmin" and not hasattr(first, "margins"):

@@ -1,4 +1,4 @@
-"""The engine that runs neural discriminators over passages of any number."""
+"""Neural discriminators as scorers: batches, cache, several processes, calibration."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -50,9 +50,9 @@ class NeuralScorer:
         accelerator (`Accelerator`, *optional*):
             Shares the work among its processes; every one of them gets all scores.
         cache (`Path` or `str`, *optional*):
-            File of scores that an interrupted run goes on from.
+            File of scores from which an interrupted run resumes.
         training (`dict`, *optional*):
-            What is known about how it was trained: data, settings, validation numbers.
+            Data, settings and validation numbers of its training.
     """
 
     kind = "neural"
@@ -77,7 +77,8 @@ class NeuralScorer:
         _check_labels(model)
         self.accelerator = accelerator
         self.device = torch.device(device or best_device(accelerator))
-        self.model = model.to(self.device).eval()
+        self.model: Any = model.eval()
+        self.model.to(self.device)
         self.tokenizer = tokenizer
         self.input_format = input_format.limited(_longest(model))
         self.name = name or model.config.model_type.removeprefix("dialeval-")
@@ -92,7 +93,7 @@ class NeuralScorer:
 
     @property
     def signature(self) -> str:
-        """How its numbers are made."""
+        """How its scores are computed, in one line."""
         dtype = str(next(self.model.parameters()).dtype).removeprefix("torch.")
         trained = self.training.get("signature", "")
         parts = [f"disc:{self.name}", f"in:{self.input_format.name}", self.decision.signature]
@@ -107,25 +108,25 @@ class NeuralScorer:
         return self.probabilities(self.margins(passages))
 
     def probabilities(self, margins: np.ndarray) -> np.ndarray:
-        """P(human) of margins, as calibration has it."""
+        """Calibrated P(human) of margins."""
         if self.curve is not None:
             return np.interp(margins, *self.curve)
         return expit(margins / self.temperature)
 
     def margins(self, passages: Passages | Sequence[Passage]) -> np.ndarray:
-        """How far the human logit is above the machine's, shape `(n,)`."""
-        found = []
+        """Human logit minus machine logit of each passage, shape `(n,)`."""
+        windows = []
         total = len(passages)
         bar = tqdm(total=total, desc=self.name, unit=" passages", disable=not self.progress)
         for window in chunks(iterate_passages(passages), _WINDOW):
             encoded = self.input_format(self.tokenizer, window)
-            self._say_cut(encoded, window)
-            found.append(self._score(encoded, bar))
+            self._warn_about_cuts(encoded, window)
+            windows.append(self._score(encoded, bar))
         bar.close()
-        return np.concatenate(found) if found else np.zeros(0)
+        return np.concatenate(windows) if windows else np.zeros(0)
 
     def _score(self, encoded: list[Encoded], bar: tqdm) -> np.ndarray:
-        rows = [each.ids or [self.pad_id] for each in encoded]
+        rows = [passage.ids or [self.pad_id] for passage in encoded]
         scores = np.full(len(rows), np.nan)
         if self.cache is not None:  # an empty one is false
             keys = [self.cache.key(self.fingerprint, ids) for ids in rows]
@@ -133,32 +134,32 @@ class NeuralScorer:
         todo = np.flatnonzero(np.isnan(scores))
         bar.update(len(rows) - len(todo))
         lengths = [len(rows[row]) for row in todo]
-        for batch in self._mine(list(token_batches(lengths, self.max_tokens))):
+        for batch in self._local_batches(list(token_batches(lengths, self.max_tokens))):
             chosen = todo[batch]
             scores[chosen] = self._forward([rows[row] for row in chosen])
             if self.cache is not None:  # an empty one is false
                 self.cache.put([keys[row] for row in chosen], scores[chosen])
             bar.update(len(chosen))
-        return self._gathered(scores, todo)
+        return self._gather(scores, todo)
 
-    def _mine(self, batches: list[np.ndarray]) -> Iterator[np.ndarray]:
+    def _local_batches(self, batches: list[np.ndarray]) -> Iterator[np.ndarray]:
         """This process's share of the batches."""
         if self.accelerator is None:
             return iter(batches)
         return iter(batches[self.accelerator.process_index :: self.accelerator.num_processes])
 
-    def _gathered(self, scores: np.ndarray, todo: np.ndarray) -> np.ndarray:
+    def _gather(self, scores: np.ndarray, todo: np.ndarray) -> np.ndarray:
         if self.accelerator is None or self.accelerator.num_processes == 1:
             return scores
-        own = [(int(row), float(scores[row])) for row in todo if not np.isnan(scores[row])]
-        for row, score in gather_object(own):
+        local = [(int(row), float(scores[row])) for row in todo if not np.isnan(scores[row])]
+        for row, score in gather_object(local):
             scores[row] = score
         return scores
 
     @torch.inference_mode()
     def _forward(self, rows: list[list[int]]) -> np.ndarray:
         batch = pad(rows, self.pad_id)
-        logits = self.model(**{name: each.to(self.device) for name, each in batch.items()}).logits
+        logits = self.model(**{k: tensor.to(self.device) for k, tensor in batch.items()}).logits
         margins = (logits[:, 1] - logits[:, 0]).float().cpu().numpy()
         if not np.isfinite(margins).all():
             raise BadInput(
@@ -170,9 +171,9 @@ class NeuralScorer:
 
     @property
     def pad_id(self) -> int:
-        """A token to fill rows with; the mask hides it, so any will do where there is none."""
-        found = self.tokenizer.pad_token_id
-        return 0 if found is None else found
+        """The padding token; any token if the tokenizer has none, since the mask hides it."""
+        pad_id = self.tokenizer.pad_token_id
+        return 0 if pad_id is None else pad_id
 
     @property
     def fingerprint(self) -> str:
@@ -181,8 +182,8 @@ class NeuralScorer:
             self._fingerprint = fingerprint(self.model)
         return self._fingerprint
 
-    def _say_cut(self, encoded: list[Encoded], window: Sequence[Passage]) -> None:
-        cut = sum(each.response_cut > 0 for each in encoded)
+    def _warn_about_cuts(self, encoded: list[Encoded], window: Sequence[Passage]) -> None:
+        cut = sum(passage.response_cut > 0 for passage in encoded)
         empty = sum(not passage.response.strip() for passage in window)
         if cut and "cut" not in self._warned:
             self._warned.add("cut")
@@ -196,7 +197,7 @@ class NeuralScorer:
             logger.warning("%d responses are empty; %s scores them all the same.", empty, self.name)
 
     def save(self, folder: Path) -> dict[str, Any]:
-        """Write weights, configuration and tokenizer; give the settings to remember."""
+        """Write weights, configuration and tokenizer; return the settings for `load`."""
         if hasattr(self.model, "peft_config"):  # adapters need their base to be complete
             from dialeval.models.adapters import save_lora
 
@@ -225,7 +226,7 @@ class NeuralScorer:
             model = _pretrained(folder)
             tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
         except (OSError, ValueError) as error:
-            hint = "Copy the whole folder again, or train it anew."
+            hint = "Copy the whole folder again, or train it again."
             raise BadInput(f"it is not complete: {error}", folder, hint=hint) from None
         return cls(
             model,
@@ -240,8 +241,8 @@ class NeuralScorer:
         )
 
 
-def _pretrained(folder: Path) -> PreTrainedModel:
-    """The network of a folder, by classes of this installation; code beside it is not run."""
+def _pretrained(folder: Path) -> Any:
+    """The network of a folder; code in the folder is not run."""
     if (folder / "adapter_config.json").is_file():
         from dialeval.models.adapters import load_lora
 
@@ -250,15 +251,15 @@ def _pretrained(folder: Path) -> PreTrainedModel:
 
 
 def _longest(model: PreTrainedModel) -> int | None:
-    """Tokens that a model can read, where its positions are counted."""
+    """Number of tokens that a model can read, if its positions are limited."""
     shape = getattr(model.config, "backbone", None) or {}
-    found = shape.get("n_positions") or shape.get("max_position_embeddings")
+    positions = shape.get("n_positions") or shape.get("max_position_embeddings")
     offset = 2 if shape.get("model_type") in ("roberta", "xlm-roberta", "camembert") else 0
-    return found - offset if found else None
+    return positions - offset if positions else None
 
 
 def _check_labels(model: PreTrainedModel) -> None:
-    labels = {int(key): str(value).lower() for key, value in model.config.id2label.items()}
+    labels = {int(key): str(value).lower() for key, value in (model.config.id2label or {}).items()}
     if labels != {0: "machine", 1: "human"}:
         raise BadInput(
             f"a discriminator's labels are {{0: machine, 1: human}}, but this one has {labels}.",

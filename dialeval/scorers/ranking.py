@@ -1,7 +1,7 @@
-"""Many answers from one pass of a causal discriminator: responses to a context, prefixes of one.
+"""Many scores from one pass of a causal discriminator: several responses, or all prefixes.
 
 A causal model's state at a token does not depend on what follows. So a context is read once for
-all responses to it, and each token of a response tells the score of the response up to there.
+all responses to it, and every token of a response gives the score of the response up to there.
 """
 
 import logging
@@ -21,6 +21,7 @@ from dialeval.dialogues.encoding import Encoded, InputFormat
 from dialeval.dialogues.storage import chunks, iterate_passages
 from dialeval.models import TransformerDiscriminator
 from dialeval.models.batching import pad, token_batches
+from dialeval.scorers.cache import ScoreCache
 from dialeval.scorers.neural import NeuralScorer
 
 logger = logging.getLogger(__name__)
@@ -45,28 +46,28 @@ class Pack:
 def score_responses(scorer: NeuralScorer, passages: Passages | Sequence[Passage]) -> np.ndarray:
     """P(human) of each passage, in their order; contexts that several share are read once.
 
-    Models that cannot share a context (encoders, recurrent ones) read each passage by itself.
+    Models that cannot share a context (encoders, recurrent ones) read every passage separately.
     """
     return scorer.probabilities(response_margins(scorer, passages))
 
 
 def response_margins(scorer: NeuralScorer, passages: Passages | Sequence[Passage]) -> np.ndarray:
-    """How far the human logit is above the machine's, read as in [`score_responses`]."""
+    """Human logit minus machine logit, computed as in [`score_responses`]."""
     if not _can_pack(scorer):
         return scorer.margins(passages)
     windows = chunks(iterate_passages(passages), _WINDOW)
-    found = [_packed_margins(scorer, window) for window in windows]  # (window,) each
-    return np.concatenate(found) if found else np.zeros(0)
+    margins = [_packed_margins(scorer, window) for window in windows]  # (window,) per item
+    return np.concatenate(margins) if margins else np.zeros(0)
 
 
 def score_prefixes(
     scorer: NeuralScorer, passages: Passages | Sequence[Passage]
 ) -> list[np.ndarray]:
-    """P(human) of every prefix of each response, a number for each of its tokens.
+    """P(human) of every prefix of each response, one score per token.
 
-    A causal discriminator gives them in one pass. A prefix that a longer one would rob of some of
-    its context, where the row is too long for the model, is read by itself, and so is every prefix
-    by models that are not causal, as a complete response.
+    A causal discriminator computes them in one pass. Where a row is too long for the model, a
+    prefix that would keep more of its context than longer ones is read separately; models that are
+    not causal read every prefix separately, as a complete response.
     """
     return [scores[1:] for scores in _prefix_scores(scorer, list(iterate_passages(passages)))]
 
@@ -76,42 +77,49 @@ def prefix_scores_at(
     passages: Passages | Sequence[Passage],
     offsets: Sequence[Sequence[int]],
 ) -> list[np.ndarray]:
-    """P(human) of the prefixes that another tokenizer makes.
+    """P(human) of prefixes in the tokens of another tokenizer.
 
     Args:
+        scorer (`NeuralScorer`):
+            The discriminator.
+        passages (`Passages` or `Sequence[Passage]`):
+            Contexts with responses.
         offsets (`Sequence[Sequence[int]]`):
-            For each passage the places in its response, in characters, where prefixes end. Each
-            gets the score of the longest prefix in the discriminator's own tokens that ends there
-            or before; a place before its first token that of an empty response.
+            For each passage the character offsets in its response at which prefixes end. The score
+            is that of the longest prefix in the discriminator's tokens that ends there or before;
+            before its first token, that of an empty response.
+
+    Returns:
+        `list[np.ndarray]`: One score per offset, for each passage.
     """
     passages = list(iterate_passages(passages))
     if len(offsets) != len(passages):
         message = f"expected offsets for {len(passages)} passages, but got {len(offsets)}."
-        raise BadInput(message, hint="Give a list of places for each passage.")
-    ends = _token_ends(scorer.tokenizer, [passage.response for passage in passages])
+        raise BadInput(message, hint="Give a list of character offsets for each passage.")
+    token_ends = _token_ends(scorer.tokenizer, [passage.response for passage in passages])
     scores = _prefix_scores(scorer, passages)
     return [
-        own[np.searchsorted(end, np.asarray(places, int), "right").clip(max=len(own) - 1)]
-        for own, end, places in zip(scores, ends, offsets, strict=True)
+        prefixes[np.searchsorted(end, np.asarray(at, int), "right").clip(max=len(prefixes) - 1)]
+        for prefixes, end, at in zip(scores, token_ends, offsets, strict=True)
     ]
 
 
 def pack(encoded: Sequence[Encoded], most: int) -> Iterator[Pack]:
-    """Rows that begin with the same context, in packs of about so many tokens at most."""
+    """Rows that begin with the same context, in packs of about `most` tokens."""
     groups: dict[tuple[int, ...], list[int]] = {}
-    for row, each in enumerate(encoded):
-        groups.setdefault(tuple(each.ids[: each.response_at]), []).append(row)
+    for row, passage in enumerate(encoded):
+        groups.setdefault(tuple(passage.ids[: passage.response_at]), []).append(row)
     for context, rows in groups.items():
-        room = max(most, 2 * len(context)) - len(context)
+        limit = max(most, 2 * len(context)) - len(context)
         sizes = [len(encoded[row].ids) - len(context) for row in rows]
-        for first, last in _runs(sizes, room):
+        for first, last in _runs(sizes, limit):
             chosen = rows[first:last]
             responses = [encoded[row].ids[len(context) :] for row in chosen]
             yield Pack(list(context), responses, chosen)
 
 
 def packed_batch(packs: Sequence[Pack], pad_id: int) -> dict[str, Tensor]:
-    """A row a context, `[context r1 .. rn]`, in which no response sees another.
+    """One row per context, `[context r1 .. rn]`, in which no response attends to another.
 
     Returns:
         `dict[str, Tensor]`: `input_ids` and `position_ids`, shape `(packs, time)`; `allowed`, which
@@ -147,7 +155,7 @@ def packed_batch(packs: Sequence[Pack], pad_id: int) -> dict[str, Tensor]:
 
 
 def _packed_margins(scorer: NeuralScorer, window: list[Passage]) -> np.ndarray:
-    """How far the human logit is above the machine's, shape `(n,)`."""
+    """Human logit minus machine logit, shape `(n,)`."""
     encoded = _readable(scorer, _encoded(scorer, scorer.input_format, window))
     packs = list(pack(encoded, min(_ROW, scorer.max_tokens)))
     alone = [p.rows[0] for p in packs if len(p.rows) == 1]
@@ -156,19 +164,19 @@ def _packed_margins(scorer: NeuralScorer, window: list[Passage]) -> np.ndarray:
     packs = _without_cached(scorer, [p for p in packs if len(p.rows) > 1], encoded, scores)
     todo = np.array([row for p in packs for row in p.rows], dtype=int)
     batches = list(token_batches([len(p) for p in packs], scorer.max_tokens))
-    for batch in scorer._mine(batches):
+    for batch in scorer._local_batches(batches):
         chosen = [packs[number] for number in batch]
         rows = [row for p in chosen for row in p.rows]
         scores[rows] = _forward_packed(scorer, chosen)
         if scorer.cache is not None:
             scorer.cache.put(_keys(scorer, encoded, rows), scores[rows])
-    return scorer._gathered(scores, todo)
+    return scorer._gather(scores, todo)
 
 
 def _without_cached(
     scorer: NeuralScorer, packs: list[Pack], encoded: list[Encoded], scores: np.ndarray
 ) -> list[Pack]:
-    """What is left to do when known scores are filled in."""
+    """Packs with scores that are not in the cache; cached ones are filled in."""
     if scorer.cache is None:
         return packs
     for p in packs:
@@ -179,7 +187,8 @@ def _without_cached(
 @torch.inference_mode()
 def _forward_packed(scorer: NeuralScorer, packs: Sequence[Pack]) -> np.ndarray:
     model = _discriminator(scorer)
-    batch = {k: each.to(scorer.device) for k, each in packed_batch(packs, scorer.pad_id).items()}
+    tensors = packed_batch(packs, scorer.pad_id)
+    batch = {name: tensor.to(scorer.device) for name, tensor in tensors.items()}
     row, column, allowed = (batch.pop(name) for name in ("row", "column", "allowed"))
     mask = additive_mask(allowed, next(model.backbone.parameters()).dtype)
     states = model.backbone(**batch, attention_mask=mask, use_cache=False).last_hidden_state
@@ -188,7 +197,7 @@ def _forward_packed(scorer: NeuralScorer, packs: Sequence[Pack]) -> np.ndarray:
 
 @dataclass(frozen=True)
 class _Reading:
-    """A row of tokens, and the prefixes of which passage that end at which of its columns."""
+    """A row of tokens, and which prefixes of which passage end at which of its columns."""
 
     ids: list[int]
     columns: range
@@ -199,26 +208,26 @@ class _Reading:
 def _prefix_scores(scorer: NeuralScorer, passages: list[Passage]) -> list[np.ndarray]:
     """P(human) of the prefixes of 0, 1, 2, ... tokens of each response."""
     _warn_about_prefixes(scorer)
-    # Cut by what holds for every prefix alike; `max_length` is applied to each.
+    # Cut by the limits that are the same for every prefix; `max_length` is applied to each.
     parts = _encoded(scorer, replace(scorer.input_format, max_length=None), passages)
     read = _shared_readings if _is_causal(scorer) else _lone_readings
-    readings = [each for row, part in enumerate(parts) for each in read(scorer, part, row)]
-    found = [np.full(_prefix_count(scorer.input_format, part) + 1, np.nan) for part in parts]
-    batches = list(token_batches([len(each.ids) for each in readings], scorer.max_tokens))
-    own: list[tuple[int, np.ndarray]] = []  # this process's readings, by number
-    for batch in scorer._mine(batches):
+    readings = [reading for row, part in enumerate(parts) for reading in read(scorer, part, row)]
+    scores = [np.full(_prefix_count(scorer.input_format, part) + 1, np.nan) for part in parts]
+    batches = list(token_batches([len(reading.ids) for reading in readings], scorer.max_tokens))
+    local: list[tuple[int, np.ndarray]] = []  # this process's readings, by number
+    for batch in scorer._local_batches(batches):
         chosen = [readings[number] for number in batch]
         values = scorer.probabilities(_forward_columns(scorer, chosen))
-        ends = np.cumsum([len(each.columns) for each in chosen])[:-1]
-        own += zip(batch.tolist(), np.split(values, ends), strict=True)
-    several = scorer.accelerator is not None and scorer.accelerator.num_processes > 1
-    for number, scores in gather_object(own) if several else own:
-        found[readings[number].passage][readings[number].prefixes] = scores
-    return found
+        bounds = np.cumsum([len(reading.columns) for reading in chosen])[:-1]
+        local += zip(batch.tolist(), np.split(values, bounds), strict=True)
+    is_shared = scorer.accelerator is not None and scorer.accelerator.num_processes > 1
+    for number, prefixes in gather_object(local) if is_shared else local:
+        scores[readings[number].passage][readings[number].prefixes] = prefixes
+    return scores
 
 
 def _shared_readings(scorer: NeuralScorer, part: Encoded, passage: int) -> Iterator[_Reading]:
-    """One row for all prefixes that fit into the model with their whole context, others alone."""
+    """One row for all prefixes that fit into the model with their whole context, one per other."""
     count = _prefix_count(scorer.input_format, part)
     first = part.response_at + _marks(scorer.input_format)  # tokens before the response proper
     limit = scorer.input_format.max_length
@@ -239,7 +248,7 @@ def _lone_readings(scorer: NeuralScorer, part: Encoded, passage: int) -> Iterato
 def _lone_reading(
     scorer: NeuralScorer, part: Encoded, passage: int, size: int, complete: bool = False
 ) -> _Reading:
-    """One prefix in a row of its own, fitted as a passage is; with an end token if complete."""
+    """One prefix in a separate row, truncated like a passage; with an end token if complete."""
     form = replace(scorer.input_format, max_context=None)  # it was cut before
     begin = 1 if form.start and not form.chat else 0
     response = part.ids[part.response_at :][: _marks(form) + size]
@@ -253,13 +262,13 @@ def _lone_reading(
 def _forward_columns(scorer: NeuralScorer, readings: Sequence[_Reading]) -> np.ndarray:
     """Margins at the columns of each reading, one reading after the other."""
     if not _is_causal(scorer):
-        return scorer._forward([each.ids for each in readings])
+        return scorer._forward([reading.ids for reading in readings])
     model = _discriminator(scorer)
-    batch = pad([each.ids for each in readings], scorer.pad_id)
-    batch = {name: each.to(scorer.device) for name, each in batch.items()}
+    tensors = pad([reading.ids for reading in readings], scorer.pad_id)
+    batch = {name: tensor.to(scorer.device) for name, tensor in tensors.items()}
     states = model.backbone(**batch, use_cache=False).last_hidden_state  # (rows, time, hidden)
-    row = np.repeat(np.arange(len(readings)), [len(each.columns) for each in readings])
-    column = np.concatenate([np.asarray(each.columns) for each in readings])
+    row = np.repeat(np.arange(len(readings)), [len(reading.columns) for reading in readings])
+    column = np.concatenate([np.asarray(reading.columns) for reading in readings])
     chosen = states[torch.from_numpy(row), torch.from_numpy(column)]  # (prefixes, hidden)
     return _numbers(scorer, model.score(chosen).squeeze(-1))
 
@@ -275,16 +284,18 @@ def _warn_about_prefixes(scorer: NeuralScorer) -> None:
         )  # fmt: skip
     if not scorer.training.get("prefixes"):
         logger.warning(
-            "%s was not trained on prefixes of responses, so its scores of them mean little "
+            "%s was not trained on prefixes of responses, so its scores of prefixes are unreliable "
             "(Li et al., 2017, sec. 3.2). Train it with prefixes.", scorer.name,
         )  # fmt: skip
 
 
 def _token_ends(tokenizer: Any, responses: list[str]) -> list[np.ndarray]:
-    """Where each token of each response ends, in characters of the response as it was given."""
+    """Character offset at which each token of each response ends."""
     if not getattr(tokenizer, "is_fast", False):
         hint = "Load it with AutoTokenizer, use_fast=True."
-        raise BadInput("this tokenizer does not tell where its tokens stand.", hint=hint)
+        raise BadInput(
+            "this tokenizer does not return the character offsets of its tokens.", hint=hint
+        )
     if not responses:
         return []
     texts = [text.strip() for text in responses]
@@ -298,13 +309,13 @@ def _token_ends(tokenizer: Any, responses: list[str]) -> list[np.ndarray]:
 
 def _encoded(scorer: NeuralScorer, form: InputFormat, passages: list[Passage]) -> list[Encoded]:
     encoded = form(scorer.tokenizer, passages)
-    scorer._say_cut(encoded, passages)
+    scorer._warn_about_cuts(encoded, passages)
     return encoded
 
 
 def _readable(scorer: NeuralScorer, encoded: list[Encoded]) -> list[Encoded]:
-    """The same, with a token of padding to read where there is nothing at all."""
-    return [each if each.ids else Encoded([scorer.pad_id], 0) for each in encoded]
+    """The same, with one padding token in place of empty rows."""
+    return [row if row.ids else Encoded([scorer.pad_id], 0) for row in encoded]
 
 
 def _prefix_count(form: InputFormat, part: Encoded) -> int:
@@ -318,11 +329,11 @@ def _marks(form: InputFormat) -> int:
     return 1 if form.response_start and not form.chat else 0
 
 
-def _runs(sizes: list[int], room: int) -> Iterator[tuple[int, int]]:
+def _runs(sizes: list[int], limit: int) -> Iterator[tuple[int, int]]:
     """Neighbours that fit together, as first and one past the last; at least one in each."""
     first = total = 0
     for at, size in enumerate(sizes):
-        if at > first and total + size > room:
+        if at > first and total + size > limit:
             yield first, at
             first, total = at, 0
         total += size
@@ -333,19 +344,19 @@ def _margins(scorer: NeuralScorer, encoded: list[Encoded]) -> np.ndarray:
     return scorer._score(encoded, tqdm(disable=True))
 
 
-def _keys(scorer: NeuralScorer, encoded: list[Encoded], rows: list[int]) -> list[Any]:
-    return [scorer.cache.key(scorer.fingerprint, encoded[row].ids) for row in rows]
+def _keys(scorer: NeuralScorer, encoded: list[Encoded], rows: list[int]) -> list[str]:
+    return [ScoreCache.key(scorer.fingerprint, encoded[row].ids) for row in rows]
 
 
 def _numbers(scorer: NeuralScorer, margins: Tensor) -> np.ndarray:
-    found = margins.double().cpu().numpy()
-    if not np.isfinite(found).all():
-        wrong = int((~np.isfinite(found)).sum())
+    values = margins.double().cpu().numpy()
+    if not np.isfinite(values).all():
+        wrong = int((~np.isfinite(values)).sum())
         raise BadInput(
             f"the discriminator {scorer.name!r} gave {wrong} scores that are not numbers.",
             hint="Train it with a smaller learning rate, or run it in float32.",
         )
-    return found
+    return values
 
 
 def _discriminator(scorer: NeuralScorer) -> TransformerDiscriminator:
@@ -356,8 +367,8 @@ def _discriminator(scorer: NeuralScorer) -> TransformerDiscriminator:
 
 def _is_causal(scorer: NeuralScorer) -> bool:
     model = _discriminator(scorer)
-    is_ours = isinstance(model, TransformerDiscriminator)
-    return is_ours and model.config.causal and model.config.pooling == "last"
+    is_transformer = isinstance(model, TransformerDiscriminator)
+    return is_transformer and model.config.causal and model.config.pooling == "last"
 
 
 def _can_pack(scorer: NeuralScorer) -> bool:
@@ -373,6 +384,6 @@ def packable(model: PreTrainedModel) -> bool:
 
 
 def additive_mask(allowed: Tensor, dtype: torch.dtype) -> Tensor:
-    """Which token sees which, as what attention adds to its scores: eager knows no other mask."""
+    """The mask as the values that attention adds to its scores, which eager attention requires."""
     mask = torch.zeros(allowed.shape, dtype=dtype, device=allowed.device)
     return mask.masked_fill_(~allowed, torch.finfo(dtype).min)

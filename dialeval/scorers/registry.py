@@ -235,6 +235,6 @@ def _foreign_classes() -> list[Any]:
         except BadInput as error:
             logger.warning("%s", error)
             continue
-        if isinstance(target, type) and getattr(target, "kind", "") and hasattr(target, "load"):
+        if isinstance(target, type) and hasattr(target, "kind") and hasattr(target, "load"):
             classes.append(target)
     return classes

@@ -1,4 +1,4 @@
-"""What a network knows of a passage before it decides."""
+"""The last hidden representation of a discriminator, as features."""
 
 from collections.abc import Sequence
 
@@ -19,28 +19,28 @@ class NeuralRepresentation:
 
     Args:
         scorer (`NeuralScorer`):
-            Whose model it is, and how it reads.
+            The discriminator.
     """
 
     def __init__(self, scorer: NeuralScorer):
         self.scorer = scorer
-        found = [getattr(scorer.model, name) for name in _HEADS if hasattr(scorer.model, name)]
-        if not found:
-            raise BadInput(f"{scorer.name} has no last layer by the name of {' or '.join(_HEADS)}.")
-        self._head = found[0]
+        heads = [getattr(scorer.model, name) for name in _HEADS if hasattr(scorer.model, name)]
+        if not heads:
+            raise BadInput(f"{scorer.name} has no last layer called {' or '.join(_HEADS)}.")
+        self._head = heads[0]
 
     def __call__(self, passages: Passages | Sequence[Passage]) -> np.ndarray:
         """A vector for each passage, in their order."""
-        found = []
+        vectors: list[np.ndarray] = []
         for window in chunks(iterate_passages(passages), _WINDOW):
-            rows = [each.ids for each in self.scorer.input_format(self.scorer.tokenizer, window)]
-            rows = [ids or [self.scorer.pad_id] for ids in rows]
-            vectors: list[np.ndarray | None] = [None] * len(rows)
+            encoded = self.scorer.input_format(self.scorer.tokenizer, window)
+            rows = [passage.ids or [self.scorer.pad_id] for passage in encoded]
+            by_row: dict[int, np.ndarray] = {}
             for batch in token_batches([len(ids) for ids in rows], self.scorer.max_tokens):
                 for row, vector in zip(batch, self._read([rows[r] for r in batch]), strict=True):
-                    vectors[row] = vector
-            found += vectors
-        return np.stack(found) if found else np.zeros((0, self._head.in_features))
+                    by_row[int(row)] = vector
+            vectors += (by_row[row] for row in range(len(rows)))
+        return np.stack(vectors) if vectors else np.zeros((0, self._head.in_features))
 
     @torch.inference_mode()
     def _read(self, rows: list[list[int]]) -> np.ndarray:
@@ -49,7 +49,7 @@ class NeuralRepresentation:
         self.scorer.model.eval()
         batch = pad(rows, self.scorer.pad_id)
         try:
-            self.scorer.model(**{k: each.to(self.scorer.device) for k, each in batch.items()})
+            self.scorer.model(**{k: tensor.to(self.scorer.device) for k, tensor in batch.items()})
         finally:
             hook.remove()
         return seen[0].float().cpu().numpy()

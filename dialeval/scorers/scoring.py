@@ -1,4 +1,4 @@
-"""Scores beside the passages they belong to."""
+"""Score a file: passages with a score, a decision, and token counts."""
 
 from typing import Any
 
@@ -32,10 +32,10 @@ def score_passages(scorer: Any, passages: Passages) -> Passages:
 
 
 def _tokens(scorer: Any, passages: Passages) -> tuple[np.ndarray, np.ndarray]:
-    found = [
-        (len(each.ids), each.cut)
+    counts = [
+        (len(encoded.ids), encoded.cut)
         for window in chunks(iterate(passages), 4096)
-        for each in scorer.input_format(scorer.tokenizer, window)
+        for encoded in scorer.input_format(scorer.tokenizer, window)
     ]
-    used, cut = np.array(found or np.zeros((0, 2)), dtype=np.int64).T
+    used, cut = np.array(counts or np.zeros((0, 2)), dtype=np.int64).T
     return used, cut

@@ -1,4 +1,4 @@
-"""Judges that were never trained: a language model's surprise at each token of the response."""
+"""Evaluators without training: a language model's probabilities of the response's tokens."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ from dialeval.scorers.folders import decision_of
 logger = logging.getLogger(__name__)
 
 SHORT = 50
-"""Tokens below which a response says little about its author."""
+"""Number of tokens below which a score is unreliable."""
 
 _WINDOW = 16_384  # passages that are sorted by length together
 _POSITIONS = 256  # positions whose distribution over the vocabulary is held at once
@@ -54,14 +54,14 @@ def _curvature(log_probs: Tensor, chosen: Tensor) -> tuple[Tensor, ...]:
 
 @dataclass(frozen=True)
 class Measure:
-    """What is computed of each token, how tokens make a score, and which way it points.
+    """What is computed for each token, how tokens are aggregated, and the score's direction.
 
     Args:
         of_tokens (`Callable`):
-            From log-probabilities `(tokens, vocabulary)` and those of the tokens that stand
-            there, one or two numbers a token.
+            From log-probabilities `(tokens, vocabulary)` and those of the actual tokens, one or
+            two numbers per token.
         higher_is_human (`bool`):
-            Whether a greater number speaks for a human.
+            Whether a higher score means human.
     """
 
     of_tokens: Callable[[Tensor, Tensor], tuple[Tensor, ...]]
@@ -81,14 +81,13 @@ MEASURES = {
     "entropy": Measure(_entropy, higher_is_human=True),
     "fast-detectgpt": Measure(_curvature, higher_is_human=False),
 }
-"""The measures by name. Machines tend to write what is probable, of low rank, and more probable
-than what else could stand there. Entropy points either way: decoding that seeks the mode leads into
-confident stretches, sampling into open ones (DetectGPT's baseline counts high entropy as
-machine)."""
+"""Measures by name. Machine text tends to have high probability, low rank, and a higher probability
+than alternatives. The direction of entropy depends on decoding: search for the mode leads to low
+entropy, sampling to high entropy (DetectGPT's baseline counts high entropy as machine)."""
 
 
 class ZeroShotScorer:
-    """A number for each response by any causal language model, given the context.
+    """A score for each response by any causal language model, given the context.
 
     Args:
         model (`PreTrainedModel`):
@@ -104,7 +103,7 @@ class ZeroShotScorer:
             These numbers have no natural threshold: choose one on validation data. Until then it
             is 0, marked `unset`.
         higher_is_human (`bool`, *optional*):
-            The measure's own direction by default.
+            By default the direction of the measure.
         turned (`bool`, *optional*, defaults to `False`):
             Score the last turn of the context given the response, by a model of p(s|t).
         device (`str`, *optional*):
@@ -113,9 +112,9 @@ class ZeroShotScorer:
             Tokens of a batch, padding included.
 
     Turns end with the tokenizer's end token, or with a newline where it has none. Where a model
-    reads less than the passage, the oldest tokens of the context give way, then the last of the
-    response. An empty response is scored by the end token alone: how expected silence is. Scores do
-    not depend on the batch, but for a rank where two tokens are all but equally probable.
+    reads less than the passage, the oldest tokens of the context are cut, then the last of the
+    response. An empty response is scored by the end token alone. Scores do not depend on the batch,
+    except for a rank where two tokens are almost equally probable.
     """
 
     kind = "zero-shot"
@@ -137,7 +136,8 @@ class ZeroShotScorer:
             hint = f"Choose one of {', '.join(MEASURES)}."
             raise BadInput(f"unknown measure {measure!r}.", hint=hint)
         self.device = torch.device(device or model.device)
-        self.model = model.to(self.device).eval()
+        self.model: Any = model.eval()
+        self.model.to(self.device)
         self.tokenizer = tokenizer
         self.measure = measure
         natural = MEASURES[measure].higher_is_human
@@ -159,11 +159,11 @@ class ZeroShotScorer:
 
     @property
     def signature(self) -> str:
-        """How its numbers are made."""
+        """How its scores are computed, in one line."""
         dtype = str(self.model.dtype).removeprefix("torch.")
         way = "(s|t)" if self.turned else ""
-        whose = f"disc:{self.name}|zero-shot:{self.measure}{way}|lm:{self.fingerprint}"
-        return f"{whose}|{self.decision.signature}|{dtype}"
+        model = f"disc:{self.name}|zero-shot:{self.measure}{way}|lm:{self.fingerprint}"
+        return f"{model}|{self.decision.signature}|{dtype}"
 
     @property
     def fingerprint(self) -> str:
@@ -174,41 +174,42 @@ class ZeroShotScorer:
 
     def __call__(self, passages: Passages | Sequence[Passage]) -> np.ndarray:
         """The measure of each passage, in their order."""
-        found = []
+        windows = []
         bar = tqdm(total=len(passages), desc=self.name, unit=" passages", disable=not self.progress)
-        asked = iterate_passages(passages)
-        asked = (passage.reversed() for passage in asked) if self.turned else asked
-        for window in chunks(asked, _WINDOW):
+        given = iterate_passages(passages)
+        if self.turned:
+            given = (passage.reversed() for passage in given)
+        for window in chunks(given, _WINDOW):
             rows = self._encode(window)
-            self._say(rows, window)
+            self._warn(rows, window)
             scores = np.empty(len(rows))
             for batch in token_batches([len(row.ids) for row in rows], self.max_tokens):
                 scores[batch] = self._forward([rows[row] for row in batch])
                 bar.update(len(batch))
-            found.append(scores)
+            windows.append(scores)
         bar.close()
-        return np.concatenate(found) if found else np.zeros(0)
+        return np.concatenate(windows) if windows else np.zeros(0)
 
     @torch.inference_mode()
     def _forward(self, rows: list[Encoded]) -> list[float]:
         batch = pad([row.ids for row in rows], 0)
-        items, places = _positions(rows)
-        targets = batch["input_ids"][items, places].to(self.device)
-        logits = self._logits(batch, items, places - 1)  # a token is predicted at the one before
+        items, positions = _positions(rows)
+        targets = batch["input_ids"][items, positions].to(self.device)
+        logits = self._logits(batch, items, positions - 1)  # a token is predicted at the one before
         measure, numbers = MEASURES[self.measure], []
         for part in torch.arange(len(items)).split(_POSITIONS):
             log_probs = logits[part].float().log_softmax(-1).clamp_(min=_LEAST)
             chosen = log_probs.gather(-1, targets[part, None]).squeeze(-1)
-            of_tokens = [each.cpu().double() for each in measure.of_tokens(log_probs, chosen)]
+            of_tokens = [value.cpu().double() for value in measure.of_tokens(log_probs, chosen)]
             numbers.append(torch.stack(of_tokens, -1))
         table = self._finite(torch.cat(numbers).numpy())  # (tokens, 1 or 2)
-        ends = np.cumsum([len(row.ids) - row.response_at for row in rows])
-        return [measure.of_response(each) for each in np.split(table, ends[:-1])]
+        bounds = np.cumsum([len(row.ids) - row.response_at for row in rows])[:-1]
+        return [measure.of_response(tokens) for tokens in np.split(table, bounds)]
 
-    def _logits(self, batch: dict[str, Tensor], items: Tensor, places: Tensor) -> Tensor:
+    def _logits(self, batch: dict[str, Tensor], items: Tensor, positions: Tensor) -> Tensor:
         """Logits at some positions of a batch, shape `(positions, vocabulary)`."""
-        batch = {name: each.to(self.device) for name, each in batch.items()}
-        return logits_at(self.model, batch, items, places)
+        batch = {name: tensor.to(self.device) for name, tensor in batch.items()}
+        return logits_at(self.model, batch, items, positions)
 
     def _finite(self, numbers: np.ndarray) -> np.ndarray:
         if not np.isfinite(numbers).all():
@@ -230,30 +231,30 @@ class ZeroShotScorer:
         for passage in window:
             context = [i for turn in passage.context for i in (*ids_of[turn.text.strip()], *end)]
             response = ids_of[passage.response.strip()] or end[:1]
-            rows.append(self._fitted(start, context or end, response))
+            rows.append(self._truncate(start, context or end, response))
         return rows
 
-    def _fitted(self, start: list[int], context: list[int], response: list[int]) -> Encoded:
-        """One row within what the model reads; at least one token stands before the response."""
+    def _truncate(self, start: list[int], context: list[int], response: list[int]) -> Encoded:
+        """One row that the model can read, with at least one token before the response."""
         longest = getattr(self.model.config, "max_position_embeddings", None)
-        room = (longest or len(start) + len(context) + len(response)) - len(start)
-        kept = response[: max(1, room - 1)]
-        context = context[max(0, len(context) + len(kept) - room) :]
+        limit = (longest or len(start) + len(context) + len(response)) - len(start)
+        kept = response[: max(1, limit - 1)]
+        context = context[max(0, len(context) + len(kept) - limit) :]
         cut = len(response) - len(kept)
         at = len(start) + len(context)
         return Encoded([*start, *context, *kept], at, response_cut=cut)
 
     def _start(self) -> list[int]:
-        """The token that the tokenizer itself puts before everything, where it does."""
-        found = self.tokenizer.bos_token_id
+        """The start token, if the tokenizer puts one before every text."""
+        bos_id = self.tokenizer.bos_token_id
         first = self.tokenizer("a")["input_ids"][:1]
-        return [found] if found is not None and first == [found] else []
+        return [bos_id] if bos_id is not None and first == [bos_id] else []
 
     def _end(self) -> list[int]:
-        """What ends a turn."""
-        found = self.tokenizer.eos_token_id
-        if found is not None:
-            return [found]
+        """Tokens at the end of a turn."""
+        eos_id = self.tokenizer.eos_token_id
+        if eos_id is not None:
+            return [eos_id]
         newline = self.tokenizer("\n", add_special_tokens=False)["input_ids"]
         if not newline:
             raise BadInput(
@@ -262,13 +263,13 @@ class ZeroShotScorer:
             )
         return newline
 
-    def _say(self, rows: list[Encoded], window: Sequence[Passage]) -> None:
+    def _warn(self, rows: list[Encoded], window: Sequence[Passage]) -> None:
         short = sum(len(row.ids) - row.response_at < SHORT for row in rows)
         empty = sum(not passage.response.strip() for passage in window)
         cut = sum(row.response_cut > 0 for row in rows)
         about = f"of the first {len(rows)} responses"
-        self._once("short", short, f"%d {about} are shorter than {SHORT} tokens: %s says little "
-                   "about so short a text. Compare averages, not single responses.")  # fmt: skip
+        self._once("short", short, f"%d {about} are shorter than {SHORT} tokens: %s is "
+                   "unreliable there. Compare averages, not single responses.")  # fmt: skip
         self._once("empty", empty, f"%d {about} are empty: %s scores the end of the turn instead.")
         self._once("cut", cut, f"%d {about} are longer than the model of %s reads, and were cut.")
 
@@ -278,7 +279,7 @@ class ZeroShotScorer:
             logger.warning(message, number, self.name)
 
     def save(self, folder: Path) -> dict[str, Any]:
-        """Write the language model and its tokenizer; give the settings to remember."""
+        """Write the language model and its tokenizer; return the settings for `load`."""
         self.model.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
         return {
@@ -329,5 +330,5 @@ def _positions(rows: list[Encoded]) -> tuple[Tensor, Tensor]:
     """Row and column of every token of a response."""
     sizes = torch.tensor([len(row.ids) - row.response_at for row in rows])
     items = torch.arange(len(rows)).repeat_interleave(sizes)
-    places = torch.cat([torch.arange(row.response_at, len(row.ids)) for row in rows])
-    return items, places
+    positions = torch.cat([torch.arange(row.response_at, len(row.ids)) for row in rows])
+    return items, positions

@@ -1,4 +1,4 @@
-"""Checkpoints without pickle: tensors as safetensors, the rest as JSON, whole or not at all."""
+"""Checkpoints without pickle: tensors as safetensors, the rest as JSON, all or nothing."""
 
 import json
 from collections.abc import Mapping
@@ -26,8 +26,16 @@ def save_checkpoint(
     """Replace a checkpoint in one step; the old one stays until the new one is complete.
 
     Args:
+        folder (`Path`):
+            The checkpoint.
+        model (`Module`):
+            The model.
+        optimizer (`Optimizer`):
+            Its optimizer.
+        progress (`dict`):
+            Position of the run.
         best (`dict[str, Tensor]`, *optional*):
-            The weights that validated best so far.
+            Weights with the lowest validation loss so far.
     """
     with atomic_dir(folder) as partial:
         if best:
@@ -38,7 +46,19 @@ def save_checkpoint(
 def load_checkpoint(
     folder: Path, model: torch.nn.Module, optimizer: torch.optim.Optimizer
 ) -> dict[str, Any]:
-    """Put a checkpoint back into a model and its optimiser; gives the progress that was saved."""
+    """Restore a model and its optimizer from a checkpoint; returns the saved progress.
+
+    Args:
+        folder (`Path`):
+            The checkpoint.
+        model (`Module`):
+            Gets the weights.
+        optimizer (`Optimizer`):
+            Gets its state.
+
+    Returns:
+        `dict`: Position of the run.
+    """
     weights, progress = read_state(folder, optimizer)
     try:
         model.load_state_dict(weights)
@@ -50,39 +70,53 @@ def load_checkpoint(
 
 def write_state(
     folder: Path,
-    weights: dict[str, torch.Tensor],
+    weights: Mapping[str, torch.Tensor],
     optimizer: torch.optim.Optimizer,
     progress: dict[str, Any] | None = None,
 ) -> None:
-    """Write weights and an optimiser's state, with what else is worth knowing."""
+    """Write weights, an optimizer's state and the progress.
+
+    Args:
+        folder (`Path`):
+            Where the files go.
+        weights (`dict[str, Tensor]`):
+            Weights of the model.
+        optimizer (`Optimizer`):
+            Its optimizer.
+        progress (`dict`, *optional*):
+            Position of the run.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     save_file(_contiguous(weights), folder / _FILES[0])
     state = optimizer.state_dict()
-    tensors, numbers = {}, {}
+    tensors: dict[str, torch.Tensor] = {}
+    numbers: dict[str, Any] = {}
     for parameter, values in state["state"].items():
         for name, value in values.items():
-            is_tensor = isinstance(value, torch.Tensor)
-            (tensors if is_tensor else numbers)[f"{parameter}.{name}"] = value
+            if isinstance(value, torch.Tensor):
+                tensors[f"{parameter}.{name}"] = value
+            else:
+                numbers[f"{parameter}.{name}"] = value
     save_file(_contiguous(tensors), folder / _FILES[1])
-    told = {"progress": progress or {}, "groups": state["param_groups"], "numbers": numbers}
-    (folder / _PROGRESS).write_text(json.dumps(told), encoding="utf-8")
+    content = {"progress": progress or {}, "groups": state["param_groups"], "numbers": numbers}
+    (folder / _PROGRESS).write_text(json.dumps(content), encoding="utf-8")
 
 
 def read_state(
     folder: Path, optimizer: torch.optim.Optimizer
 ) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
-    """Weights and progress as [`write_state`] left them; the optimiser gets its state back."""
+    """Weights and progress as [`write_state`] wrote them; restores the optimizer's state."""
     missing = [name for name in _FILES if not (folder / name).is_file()]
     if missing:
         hint = "Start again without --resume."
         raise BadInput(f"the checkpoint lacks {', '.join(missing)}.", folder, hint=hint)
-    told = json.loads((folder / _PROGRESS).read_text(encoding="utf-8"))
+    content = json.loads((folder / _PROGRESS).read_text(encoding="utf-8"))
     state: dict[int, dict[str, Any]] = {}
-    for key, value in {**load_file(folder / _FILES[1]), **told["numbers"]}.items():
+    for key, value in {**load_file(folder / _FILES[1]), **content["numbers"]}.items():
         parameter, name = key.split(".", 1)
         state.setdefault(int(parameter), {})[name] = value
-    optimizer.load_state_dict({"state": state, "param_groups": told["groups"]})
-    return load_file(folder / _FILES[0]), told["progress"]
+    optimizer.load_state_dict({"state": state, "param_groups": content["groups"]})
+    return load_file(folder / _FILES[0]), content["progress"]
 
 
 def save_weights(weights: Mapping[str, torch.Tensor], path: Path) -> None:
@@ -102,9 +136,9 @@ class CheckpointManager:
 
     Args:
         folder (`Path`, *optional*):
-            Where checkpoints go and are resumed from; nowhere by default.
+            Folder of the checkpoint; without one nothing is saved.
         model, optimizer:
-            What is saved, without what Accelerate wrapped around them.
+            What is saved, without the wrappers of Accelerate.
         writes (`bool`, *optional*, defaults to `True`):
             Whether this process writes; one of them does.
     """
@@ -121,7 +155,7 @@ class CheckpointManager:
         self.best_loss = float("inf")
 
     def keep_if_better(self, loss: float) -> bool:
-        """Remember the weights if they are the best so far."""
+        """Keep a copy of the weights if they are the best so far."""
         if loss >= self.best_loss:
             return False
         self.best_loss = loss
@@ -130,24 +164,24 @@ class CheckpointManager:
         return True
 
     def restore_best(self) -> None:
-        """Put the best weights back into the model."""
+        """Load the best weights into the model."""
         if self.best:
             self.model.load_state_dict(self.best)
 
     def save(self, step: int, waited: int) -> None:
-        """Write a checkpoint after so many steps, and epochs without a better loss."""
+        """Write a checkpoint with the numbers of steps and of epochs without a better loss."""
         if self.folder is None or not self.writes:
             return
         progress = {"step": step, "waited": waited, "best_loss": self.best_loss}
         save_checkpoint(self.folder, self.model, self.optimizer, progress, self.best)
 
     def resume(self) -> tuple[int, int]:
-        """Steps and waited epochs of the last checkpoint, zeros where there is none."""
-        found = None if self.folder is None else last_complete(self.folder)
-        if found is None:
+        """Steps, and epochs without a better loss, of the last checkpoint; zeros without one."""
+        folder = None if self.folder is None else last_complete(self.folder)
+        if folder is None:
             return 0, 0
-        progress = load_checkpoint(found, self.model, self.optimizer)
+        progress = load_checkpoint(folder, self.model, self.optimizer)
         self.best_loss = progress["best_loss"]
-        best = found / _BEST
+        best = folder / _BEST
         self.best = load_file(best) if best.is_file() else {}
         return progress["step"], progress["waited"]

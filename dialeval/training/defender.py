@@ -1,4 +1,4 @@
-"""The judge under attack: human-vs-machine, which learns, and human-vs-random, which is frozen."""
+"""The defender of the game: human-vs-machine, which is trained, and human-vs-random, frozen."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -19,13 +19,13 @@ class Defender:
     """One score from two: HvM against machines, HvR against random human replies.
 
     The paper does not say which score thresholds and tables use. Here reward, thresholds and tables
-    use the joint one, and HvM alone stands beside it; the loss is on HvM's own output h (eq. 1).
+    use the joint one, and HvM alone is reported as well; the loss is on HvM's output h (eq. 1).
 
     Args:
         hvm (`NeuralScorer`):
-            The discriminator that learns.
+            The discriminator that is trained.
         hvr (`Scorer`, *optional*):
-            P(human) against random replies; without one the score is HvM's alone.
+            P(human) against random replies; without one, the score is that of HvM alone.
         combine (`str`, *optional*, defaults to `"geometric"`):
             Eq. 6, or `"softmin"` as in the released code.
     """
@@ -34,7 +34,7 @@ class Defender:
         if combine not in COMBINE:
             raise BadInput(f"`combine` is {' or '.join(COMBINE)}, but got {combine!r}.")
         self.hvm, self.hvr, self.combine = hvm, hvr, combine
-        hvm.cache = None  # its scores would be those of weights that have changed since
+        hvm.cache = None  # its scores would be of old weights
 
     def margins(self, passages: Sequence[Passage]) -> np.ndarray:
         """HvM's output h of each passage."""
@@ -44,8 +44,9 @@ class Defender:
         """HvR's P(human) of each passage; 1 where there is no HvR."""
         if self.hvr is None:
             return np.ones(len(passages))
-        ask = partial(score_responses, self.hvr) if isinstance(self.hvr, NeuralScorer) else self.hvr
-        return np.asarray(ask(passages), dtype=float)
+        is_neural = isinstance(self.hvr, NeuralScorer)
+        score = partial(score_responses, self.hvr) if is_neural else self.hvr
+        return np.asarray(score(passages), dtype=float)
 
     def scores(self, margins: np.ndarray, relevance: np.ndarray) -> np.ndarray:
         """The score s(y|x) from both outputs (Gao et al., 2021, eqs. 2 and 6)."""
@@ -62,7 +63,7 @@ class Defender:
         return logit(np.clip(self.scores(margins, relevance), _EDGE, 1 - _EDGE))
 
     def scorer(self, name: str) -> Any:
-        """The whole judge as a scorer, to save and to load."""
+        """The defender as a scorer that can be saved and loaded."""
         self.hvm.name = name
         self.hvm.temperature, self.hvm.curve = 1.0, None  # eq. 2, as in `scores`
         vars(self.hvm).pop("_fingerprint", None)  # of the weights before the game

@@ -62,6 +62,7 @@ def train_discriminator(
     accelerator.init_trackers("dialeval-discriminator", config=_plain(run, config))
     pairs = pairs or make_pairs(run, config.seed)
     history: list[StepProgress] = []
+    scorer: Scorer
     if is_network:
         scorer = _train_network(run, config, accelerator, pairs, on_progress, history)
     else:
@@ -159,7 +160,8 @@ def _train_network(
     scorer = trainer.scorer
     scorer.name = run.model
     if run.tune == "lora":
-        scorer.model = merge_lora(trainer.plain)
+        adapted: Any = trainer.plain
+        scorer.model = merge_lora(adapted)
     calibration = calibrate(scorer, pairs["validation"], config.loss == "pairwise", run.calibration)
     scorer.training = {
         "signature": signature(run, config, len(pairs["train"]) // 2),

@@ -132,7 +132,8 @@ def make_parts(run: GeneratorRun, seed: int) -> dict[str, Passages]:
 
 def _filters(run: GeneratorRun) -> Filters:
     """The limits of the preset and those of the run; of two, the stricter one."""
-    preset, limits = FILTERS[run.filter], {}
+    preset = FILTERS[run.filter]
+    limits: dict[str, Any] = {}
     for name, stricter in (("min_response", max), ("max_response", min), ("max_context", min)):
         values = [getattr(settings, name) for settings in (preset, run)]
         limits[name] = stricter((value for value in values if value is not None), default=None)
@@ -244,7 +245,9 @@ def _tokenizer(run: GeneratorRun, passages: Passages) -> Any:
 
 
 def _gpt2(run: GeneratorRun, tokenizer: Any) -> PreTrainedModel:
-    dropout = dict.fromkeys(("resid_pdrop", "embd_pdrop", "attn_pdrop"), run.dropout)
+    dropout: dict[str, Any] = dict.fromkeys(
+        ("resid_pdrop", "embd_pdrop", "attn_pdrop"), run.dropout
+    )
     return GPT2LMHeadModel(
         GPT2Config(
             vocab_size=len(tokenizer),
@@ -300,7 +303,8 @@ def with_lora(model: PreTrainedModel) -> Any:
 
 def _save(generator: Generator, results: TrainingResults, folder: Path) -> None:
     if hasattr(generator.model, "merge_and_unload"):
-        generator.model = generator.model.merge_and_unload()
+        adapted: Any = generator.model
+        generator.model = adapted.merge_and_unload()
     generator.training = {"signature": results.signature, "settings": results.settings}
     save_generator(generator, folder)
     results.save(folder)

@@ -1,9 +1,9 @@
-"""Maximum-likelihood training of generators: say what the human said."""
+"""Maximum-likelihood training of generators on human responses."""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 import numpy as np
 import torch
@@ -14,6 +14,7 @@ from transformers import PreTrainedModel
 
 from dialeval.dialogues import BadInput, Passage, Passages, iterate
 from dialeval.dialogues.storage import BATCH, batches, chunks
+from dialeval.metrics.training_results import StepProgress
 from dialeval.models.batching import pad, token_batches, training_batches
 from dialeval.responders.generators import Generator
 from dialeval.settings.training import GeneratorConfig
@@ -36,7 +37,11 @@ class GeneratorTrainer:
         generator (`Generator`):
             Causal model or encoder-decoder, trained in place.
         passages (`Passages`):
-            What it learns from.
+            Training passages.
+        config (`GeneratorConfig`, *optional*):
+            Settings.
+        accelerator (`Accelerator`, *optional*):
+            Where and how to run.
         checkpoint (`Path`, *optional*):
             Folder to write checkpoints to, and to resume from when there is one.
     """
@@ -59,20 +64,21 @@ class GeneratorTrainer:
             self.weights = TfIdfWeights(_responses(passages), self.config.weight_cap)
             scores = map(self.weights.score, _responses(passages))
             self.scores = np.fromiter(scores, float, len(passages))
-        self.trainable = [each for each in generator.model.parameters() if each.requires_grad]
+        parameters = generator.model.parameters()
+        self.trainable = [value for value in parameters if value.requires_grad]
         optimizer = optimizer_for(self.trainable, self.config)
         self.model, self.optimizer = self.accelerator.prepare(generator.model, optimizer)
-        self.keeper = CheckpointManager(
+        self.checkpoints = CheckpointManager(
             checkpoint, self.plain, self.optimizer.optimizer, self.accelerator.is_main_process
         )
 
     @property
     def plain(self) -> PreTrainedModel:
-        """The model without what Accelerate wrapped around it."""
+        """The model without the wrappers of Accelerate."""
         return self.accelerator.unwrap_model(self.model)
 
-    def train(self, validation: Passages) -> Iterator[dict[str, Any]]:
-        """Take one step per batch; yield its numbers, and those of the validation each epoch.
+    def train(self, validation: Passages) -> Iterator[StepProgress]:
+        """Take one step per batch; yield its progress, and that of each epoch's validation.
 
         When the iterator ends, the model has the weights with the lowest validation loss.
         """
@@ -80,34 +86,36 @@ class GeneratorTrainer:
         per_epoch = max(1, len(self.examples) // self.config.batch_size)
         total = per_epoch * self.config.epochs
         total = min(total, self.config.max_steps) if self.config.max_steps > 0 else total
-        step, waited = self.keeper.resume()
+        step, waited = self.checkpoints.resume()
         while step < total and waited <= self.config.patience:
             epoch, at = divmod(step, per_epoch)
             end = min(total, (epoch + 1) * per_epoch)
             order = self.examples.batches(self.config.batch_size, [self.config.seed, epoch])
             for rows in order[at : at + end - step]:
                 numbers = self._step(rows, step, total, epoch)
-                yield {"step": step, "epoch": epoch, "total": total, **numbers}
+                yield cast(StepProgress, {"step": step, "epoch": epoch, "total": total, **numbers})
                 step += 1
-                # The end of an epoch is saved with its validation, which a run that was stopped
-                # between the two would otherwise never make up for.
+                # The end of an epoch is saved after its validation; a run interrupted between the
+                # two would otherwise skip it.
                 if step % self.config.checkpoint_every == 0 and step < end:
-                    self.keeper.save(step, waited)
+                    self.checkpoints.save(step, waited)
             numbers = self.validate(held_out)
-            waited = 0 if self.keeper.keep_if_better(numbers["validation_loss"]) else waited + 1
-            self.keeper.save(step, waited)
-            yield {"step": step, "epoch": epoch, "total": total, **numbers}
-        self.keeper.restore_best()
+            waited = (
+                0 if self.checkpoints.keep_if_better(numbers["validation_loss"]) else waited + 1
+            )
+            self.checkpoints.save(step, waited)
+            yield cast(StepProgress, {"step": step, "epoch": epoch, "total": total, **numbers})
+        self.checkpoints.restore_best()
         self.plain.eval()
 
     @torch.no_grad()
     def validate(self, examples: "Examples") -> dict[str, float]:
-        """Mean loss of a response's token, its end included, and the perplexity."""
+        """Mean loss per response token, including the end token, and the perplexity."""
         self.plain.eval()
         shares = list(token_batches(examples.sizes, _EVALUATION_TOKENS))
-        own = shares[self.accelerator.process_index :: self.accelerator.num_processes]
+        local = shares[self.accelerator.process_index :: self.accelerator.num_processes]
         sums = torch.zeros(2, dtype=torch.float64, device=self.accelerator.device)
-        for rows in own:
+        for rows in local:
             losses, counts = self._losses(self.plain, examples, rows)
             sums += torch.stack([losses.double().sum(), counts.double().sum()])
         loss, count = self.accelerator.reduce(sums, "sum").tolist()
@@ -125,14 +133,13 @@ class GeneratorTrainer:
         losses, counts = self._losses(self.model, self.examples, rows[rank::ranks])
         share = weights[rank::ranks].to(losses)
         loss = (losses * share).sum() / self._divisor(counts, rows)
-        told = finite_loss(
-            self.accelerator.reduce(loss.detach().clone(), "sum").item(), f"step {step}"
-        )
+        batch_loss = self.accelerator.reduce(loss.detach().clone(), "sum").item()
+        finite_loss(batch_loss, f"step {step}")
         self.accelerator.backward(loss * ranks)  # processes average their gradients
         norm = self.accelerator.clip_grad_norm_(self.trainable, self.config.max_grad_norm)
         self.optimizer.step()
         self.optimizer.zero_grad()
-        return {"loss": told, "learning_rate": rate, "gradient_norm": float(norm)}
+        return {"loss": batch_loss, "learning_rate": rate, "gradient_norm": float(norm)}
 
     def _divisor(self, counts: Tensor, rows: np.ndarray) -> Tensor | int:
         """What the summed loss of a batch is divided by, over all processes."""
@@ -162,11 +169,14 @@ class GeneratorTrainer:
     ) -> tuple[Tensor, Tensor]:
         """Summed loss and number of the counted tokens of each example, shape `(rows,)`."""
         batch, labels = examples.tensors(rows)
-        batch = {name: each.to(self.accelerator.device) for name, each in batch.items()}
+        batch = {name: tensor.to(self.accelerator.device) for name, tensor in batch.items()}
         labels = labels.to(self.accelerator.device)
         logits = model(**batch).logits
         if not examples.is_encoder_decoder:
-            logits, labels = logits[:, :-1], labels[:, 1:]  # a token is told by the one before it
+            logits, labels = (
+                logits[:, :-1],
+                labels[:, 1:],
+            )  # predicted one before
         counted = labels != IGNORED  # (rows, time)
         losses = F.cross_entropy(logits[counted].float(), labels[counted], reduction="none")
         row = counted.nonzero()[:, 0]
@@ -175,7 +185,7 @@ class GeneratorTrainer:
 
 
 class Ragged:
-    """Rows of token ids of any length, in one array: a million of them are no million objects."""
+    """Rows of token ids of any length in one array, without one object per row."""
 
     def __init__(self):
         self._parts: list[np.ndarray] = []
@@ -220,11 +230,11 @@ class Examples:
         return len(self.responses)
 
     def batches(self, size: int, seed: list[int]) -> list[np.ndarray]:
-        """Batches of like length, in random order, all of one size."""
+        """Batches of passages of similar length, in random order, all of one size."""
         return training_batches(self.sizes, size, seed)
 
-    def tensors(self, rows: Sequence[int]) -> tuple[dict[str, Tensor], Tensor]:
-        """What a model reads, and the tokens it should say, others marked as ignored."""
+    def tensors(self, rows: Sequence[int] | np.ndarray) -> tuple[dict[str, Tensor], Tensor]:
+        """Inputs of the model, and the tokens to predict, with others marked as ignored."""
         prompts = [self.prompts[row] for row in rows]
         responses = [self.responses[row] for row in rows]
         if self.is_encoder_decoder:
@@ -236,8 +246,8 @@ class Examples:
         labels = batch["input_ids"].masked_fill(batch["attention_mask"] == 0, IGNORED)
         if not self.whole:
             sizes = torch.tensor([len(prompt) for prompt in prompts])
-            asked = torch.arange(labels.shape[1]) < sizes[:, None]
-            labels = labels.masked_fill(asked, IGNORED)
+            in_prompt = torch.arange(labels.shape[1]) < sizes[:, None]
+            labels = labels.masked_fill(in_prompt, IGNORED)
         return batch, labels
 
 
@@ -250,14 +260,14 @@ def encoded(
     generator: Generator, passages: Sequence[Passage]
 ) -> tuple[list[list[int]], list[list[int]]]:
     """Prompts and responses with their end token, cut to what the model can read."""
-    tokenizer, form, room = generator.tokenizer, generator.prompts, generator.max_length
+    tokenizer, form, limit = generator.tokenizer, generator.prompts, generator.max_length
     texts = [passage.response.strip() for passage in passages]
-    most = form.max_length if room is None else room // 2  # each side of two parts has its own room
+    most = form.max_length if limit is None else limit // 2
     rows = tokenizer(texts, add_special_tokens=False)["input_ids"]
     responses = [[*row, *generator.end_ids[-1:]][:most] for row in rows]
-    prompts = [prompt.ids for prompt in form.limited(room)(tokenizer, passages)]
+    prompts = [prompt.ids for prompt in form.limited(limit)(tokenizer, passages)]
     for at, (prompt, response) in enumerate(zip(prompts, responses, strict=True)):
-        if room is not None and len(prompt) + len(response) > room:  # whatever stands beside it
-            cut = form.limited(room - len(response))(tokenizer, passages[at : at + 1])
+        if limit is not None and len(prompt) + len(response) > limit:
+            cut = form.limited(limit - len(response))(tokenizer, passages[at : at + 1])
             prompts[at] = cut[0].ids
     return prompts, responses

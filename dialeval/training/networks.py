@@ -51,7 +51,7 @@ def _transformer(run: DiscriminatorRun) -> tuple[Any, Any, InputFormat]:
     from transformers import AutoTokenizer
 
     name = minilm_path() if run.backbone in (None, "minilm") else run.backbone
-    model = TransformerDiscriminator.from_backbone(str(name))
+    model: Any = TransformerDiscriminator.from_backbone(str(name))
     tokenizer = AutoTokenizer.from_pretrained(name)
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token

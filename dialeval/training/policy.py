@@ -1,4 +1,4 @@
-"""Reinforcement learning's ingredients: responses drawn from a generator, and their loss."""
+"""Policy gradients: responses drawn from a generator, and their loss."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -29,13 +29,13 @@ class Drawn:
 
     Args:
         passages (`list[Passage]`):
-            The contexts with what was said to them, `contexts * n` of them.
+            The contexts with the responses, `contexts * n` of them.
         prompts, responses (`list[list[int]]`):
             Token ids, those of a response with its end where it has one.
         finished (`np.ndarray`):
-            Which responses ended by themselves.
+            Which responses ended with the end token.
         temperatures (`np.ndarray`):
-            At which each was drawn.
+            Temperature of each response.
     """
 
     passages: list[Passage]
@@ -59,13 +59,28 @@ def draw_responses(
     turn: int = 0,
     author: str = "",
 ) -> Drawn:
-    """Responses of a generator, dropout off; each context is read once for its `n` responses.
+    """Responses of a generator without dropout; each context is read once for its `n` responses.
 
     Args:
+        generator (`Generator`):
+            The generator.
+        passages (`Sequence[Passage]`):
+            The contexts.
         seeds (`Sequence[int]`):
-            One a context: the same seed gives the same responses in any batch and process.
+            One per context: the same seed gives the same responses in any batch and process.
+        decoding (`TemperatureMixture`):
+            How responses are drawn.
+        n (`int`, *optional*, defaults to 1):
+            Responses per context.
+        max_new_tokens (`int`, *optional*, defaults to 30):
+            Tokens of a response at most.
         turn (`int`, *optional*, defaults to 0):
             Seed of a temperature that all contexts share.
+        author (`str`, *optional*):
+            Author of the responses; the generator's name by default.
+
+    Returns:
+        `Drawn`: Responses with their token ids and temperatures.
     """
     room = generator.prompts.limited(generator.max_prompt_length(max_new_tokens))
     prompts = [prompt.ids for prompt in room(generator.tokenizer, passages)]
@@ -77,10 +92,10 @@ def draw_responses(
     finally:
         generator.model.train(training)
     texts = generator.tokenizer.batch_decode([ids for ids, _ in rows], skip_special_tokens=True)
-    asked = [passage for passage in passages for _ in range(n)]
+    repeated = [passage for passage in passages for _ in range(n)]
     name = author or generator.name
     return Drawn(
-        [p.with_response(text.strip(), name) for p, text in zip(asked, texts, strict=True)],
+        [p.with_response(text.strip(), name) for p, text in zip(repeated, texts, strict=True)],
         [prompt for prompt in prompts for _ in range(n)],
         [ids for ids, _ in rows],
         np.array([done for _, done in rows]),
@@ -110,24 +125,37 @@ def policy_backward(
     at_temperature: bool = False,
     batch_tokens: int = 1_024,
 ) -> float:
-    """Add the gradient of the policy loss to the generator; gives the loss.
+    """Add the gradient of the policy loss to the generator; returns the loss.
 
     The loss is -sum log P(y|x) R(y) (Gao et al., 2021, eq. 5), dropout off, divided by `divisor`.
     Responses whose advantage is 0 have no gradient and are left out.
 
     Args:
+        generator (`Generator`):
+            The generator.
+        drawn (`Drawn`):
+            Responses.
+        advantages (`np.ndarray`):
+            One per response.
+        divisor (`float`):
+            What the summed loss is divided by.
         average_over (`str`, *optional*, defaults to `"responses"`):
             `"tokens"` divides a response's log-probability by its length, as the released code of
             Gao et al. does.
         at_temperature (`bool`, *optional*, defaults to `False`):
-            Take P at the temperature the response was drawn at, in place of 1.
+            Take P at the temperature the response was drawn at, instead of 1.
+        batch_tokens (`int`, *optional*, defaults to 1024):
+            Tokens of a batch.
+
+    Returns:
+        `float`: The loss.
     """
-    generator.model.eval()  # the network that drew is the one whose probabilities count
+    generator.model.eval()  # the probabilities are those that the responses were drawn from
     chosen = np.flatnonzero((advantages != 0) & [bool(ids) for ids in drawn.responses])
     read = _packed_batches if packable(generator.model) else _padded_batches
     total = 0.0
-    for rows, ask in read(generator, drawn, chosen, batch_tokens):
-        log_probs = ask(drawn.temperatures[rows].tolist() if at_temperature else None)
+    for rows, log_prob in read(generator, drawn, chosen, batch_tokens):
+        log_probs = log_prob(drawn.temperatures[rows].tolist() if at_temperature else None)
         weights = torch.from_numpy(advantages[rows]).to(log_probs)
         if average_over == "tokens":
             weights = weights / weights.new_tensor([len(drawn.responses[row]) for row in rows])
@@ -140,7 +168,7 @@ def policy_backward(
 def _padded_batches(
     generator: Generator, drawn: Drawn, chosen: np.ndarray, batch_tokens: int
 ) -> Iterator[_Batch]:
-    """Rows of like length, and how to ask for their log-probabilities, given temperatures."""
+    """Rows of similar length, and a function from temperatures to their log-probabilities."""
     sizes = [len(drawn.prompts[row]) + len(drawn.responses[row]) for row in chosen]
     for batch in token_batches(sizes, batch_tokens):
         rows = chosen[batch]
@@ -152,17 +180,18 @@ def _packed_batches(
     generator: Generator, drawn: Drawn, chosen: np.ndarray, batch_tokens: int
 ) -> Iterator[_Batch]:
     """The same with all responses to a context in one row, so that it is read once for them."""
-    # Nothing is predicted after a response's last token, so nobody reads it.
+    # Nothing is predicted after a response's last token, so it is not an input.
     encoded = [
         Encoded([*drawn.prompts[row], *drawn.responses[row][:-1]], len(drawn.prompts[row]))
         for row in chosen
     ]
     packs = list(pack(encoded, PACKED_ROW))
-    for batch in token_batches([len(each) for each in packs], batch_tokens):
-        some = [packs[number] for number in batch]
-        rows = chosen[[row for each in some for row in each.rows]]
+    for batch in token_batches([len(p) for p in packs], batch_tokens):
+        batch_packs = [packs[number] for number in batch]
+        rows = chosen[[row for p in batch_packs for row in p.rows]]
         responses = [drawn.responses[row] for row in rows]
-        yield rows, partial(packed_log_probs, generator.model, generator.pad_id, some, responses)
+        inputs = generator.pad_id, batch_packs, responses
+        yield rows, partial(packed_log_probs, generator.model, *inputs)
 
 
 def packed_log_probs(
@@ -172,31 +201,44 @@ def packed_log_probs(
     responses: Sequence[Sequence[int]],
     temperatures: Sequence[float] | None = None,
 ) -> Tensor:
-    """log p(response | context) as [`summed_log_probs`] gives it, contexts read once.
+    """log p(response | context) as in [`summed_log_probs`], with each context read once.
 
     Args:
+        model (`PreTrainedModel`):
+            A causal model.
+        pad_id (`int`):
+            Padding token.
         packs (`Sequence[Pack]`):
-            Contexts with their responses but for the last token of each.
+            Contexts with their responses, without the last token of each.
         responses (`Sequence[Sequence[int]]`):
-            The whole responses, in the order of the packs.
+            The complete responses, in the order of the packs.
+        temperatures (`Sequence[float]`, *optional*):
+            One per response; 1 by default.
+
+    Returns:
+        `Tensor`: Log-probabilities, shape `(responses,)`.
     """
-    batch = {name: each.to(model.device) for name, each in packed_batch(packs, pad_id).items()}
+    tensors = packed_batch(packs, pad_id)
+    batch = {name: tensor.to(model.device) for name, tensor in tensors.items()}
     allowed = batch.pop("allowed")
-    number, row, place = _places(packs, batch.pop("row"), batch.pop("column"))
-    targets = torch.tensor([token for each in responses for token in each], device=row.device)
+    number, row, column = _predicting_positions(packs, batch.pop("row"), batch.pop("column"))
+    targets = torch.tensor([token for ids in responses for token in ids], device=row.device)
     mask = additive_mask(allowed, next(model.parameters()).dtype)
-    logits = logits_at(model, {**batch, "attention_mask": mask}, row, place).float()
+    logits = logits_at(model, {**batch, "attention_mask": mask}, row, column).float()
     if temperatures is not None:
         logits = logits / torch.tensor(temperatures).to(logits)[number, None]
     values = -F.cross_entropy(logits, targets, reduction="none").double()  # (tokens,)
     return values.new_zeros(len(responses)).index_add(0, number, values)
 
 
-def _places(packs: Sequence[Pack], row: Tensor, last: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _predicting_positions(
+    packs: Sequence[Pack], row: Tensor, last: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
     """For each token of each response: which response, and the row and column that predict it."""
-    kept = torch.tensor([len(each) for p in packs for each in p.responses], device=row.device)
+    lengths = [len(response) for p in packs for response in p.responses]
+    kept = torch.tensor(lengths, device=row.device)
     context_ends = torch.tensor([len(p.context) - 1 for p in packs], device=row.device)[row]
-    sizes = kept + 1  # the token that is not read is predicted all the same
+    sizes = kept + 1  # the last token is no input, but is predicted
     number = torch.arange(len(kept), device=row.device).repeat_interleave(sizes)
     at = torch.arange(len(number), device=row.device) - (sizes.cumsum(0) - sizes)[number]
     inside = (last - kept)[number] + at  # a token is predicted at the one before it

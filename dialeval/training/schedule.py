@@ -1,6 +1,7 @@
-"""Optimisers and step sizes by name, for every trainer."""
+"""Optimizers and learning rates by name, for every trainer."""
 
 import math
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -9,8 +10,8 @@ from dialeval.errors import BadInput
 from dialeval.settings.training import TrainingConfig
 
 
-def optimizer_for(parameters: list[Tensor], config: TrainingConfig) -> torch.optim.Optimizer:
-    """The optimiser that the settings name."""
+def optimizer_for(parameters: Sequence[Tensor], config: TrainingConfig) -> torch.optim.Optimizer:
+    """A new optimizer, as the settings name it."""
     if config.optimizer == "sgd":
         return torch.optim.SGD(parameters, lr=config.learning_rate)
     if config.optimizer == "adamw":
@@ -21,7 +22,19 @@ def optimizer_for(parameters: list[Tensor], config: TrainingConfig) -> torch.opt
 
 
 def learning_rate(config: TrainingConfig, step: int, total: int, epoch: int) -> float:
-    """The step size of an update, from its number alone: resuming needs no state."""
+    """The learning rate of a step; it depends on the step alone, so that resuming needs no state.
+
+    Args:
+        config (`TrainingConfig`):
+            Rate, warm-up and schedule.
+        step, total (`int`):
+            Number of the step, and of all steps.
+        epoch (`int`):
+            Number of the epoch.
+
+    Returns:
+        `float`: The learning rate.
+    """
     rate = config.learning_rate
     if config.warmup_steps and step < config.warmup_steps:
         return rate * (step + 1) / config.warmup_steps
@@ -36,7 +49,7 @@ def learning_rate(config: TrainingConfig, step: int, total: int, epoch: int) -> 
 
 
 def finite_loss(loss: float, where: str) -> float:
-    """The loss itself, if it is a number."""
+    """The loss, if it is a finite number; raises `BadInput` otherwise."""
     if not math.isfinite(loss):
         hint = "Train with a smaller learning rate."
         raise BadInput(f"the loss is not a number at {where}.", hint=hint)

@@ -1,8 +1,8 @@
-"""Supervised training of discriminators: tell the human response from the other one."""
+"""Supervised training of discriminators on pairs of a human and another response."""
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -14,6 +14,7 @@ from transformers import PreTrainedModel
 from dialeval.dialogues import BadInput, Passage, Passages, iterate
 from dialeval.dialogues.encoding import InputFormat
 from dialeval.dialogues.storage import batches
+from dialeval.metrics.training_results import StepProgress
 from dialeval.models import pairwise_loss
 from dialeval.models.batching import pad, training_batches
 from dialeval.scorers.neural import NeuralScorer
@@ -55,54 +56,50 @@ class DiscriminatorTrainer:
     ):
         self.config = config or DiscriminatorConfig()
         self.accelerator = accelerator or Accelerator()
-        trainable = [each for each in model.parameters() if each.requires_grad]
+        trainable = [value for value in model.parameters() if value.requires_grad]
         optimizer = optimizer_for(trainable, self.config)
         self.model, self.optimizer = self.accelerator.prepare(model, optimizer)
         self.trainable = trainable
         self.scorer = NeuralScorer(
             self.plain, tokenizer, input_format, accelerator=self.accelerator
         )
-        self.keeper = CheckpointManager(
+        self.checkpoints = CheckpointManager(
             checkpoint, self.plain, self.optimizer.optimizer, self.accelerator.is_main_process
         )
 
     @property
     def plain(self) -> PreTrainedModel:
-        """The model without what Accelerate wrapped around it."""
+        """The model without the wrappers of Accelerate."""
         return self.accelerator.unwrap_model(self.model)
 
-    def train(self, pairs: Passages, validation: Passages) -> Iterator[dict[str, Any]]:
-        """Take one step per batch; yield its numbers, and those of the validation each epoch.
+    def train(self, pairs: Passages, validation: Passages) -> Iterator[StepProgress]:
+        """Take one step per batch; yield its progress, and that of each epoch's validation.
 
-        The caller logs, draws and saves. When the iterator ends, the model has the weights with
+        When the iterator ends, the model has the weights with
         the lowest validation loss.
         """
         table = _Pairs(pairs)
         per_epoch = max(1, len(table) // self.config.batch_size)
         total = per_epoch * self.config.epochs
         total = min(total, self.config.max_steps) if self.config.max_steps > 0 else total
-        step, waited = self.keeper.resume()
+        step, waited = self.checkpoints.resume()
         while step < total and waited <= self.config.patience:
             epoch, at = divmod(step, per_epoch)
             order = table.batches(self.config.batch_size, [self.config.seed, epoch])
             end = min(total, (epoch + 1) * per_epoch)
             for rows in order[at : at + end - step]:
-                yield {
-                    "step": step,
-                    "epoch": epoch,
-                    "total": total,
-                    **self._step(table, rows, step, total, epoch),
-                }
+                numbers = self._step(table, rows, step, total, epoch)
+                yield cast(StepProgress, {"step": step, "epoch": epoch, "total": total, **numbers})
                 step += 1
                 # The end of an epoch is saved with its validation.
                 if step % self.config.checkpoint_every == 0 and step < end:
-                    self.keeper.save(step, waited)
+                    self.checkpoints.save(step, waited)
             numbers = self.validate(validation)
-            better = self.keeper.keep_if_better(numbers["validation_loss"])
+            better = self.checkpoints.keep_if_better(numbers["validation_loss"])
             waited = 0 if better else waited + 1
-            self.keeper.save(step, waited)
-            yield {"step": step, "epoch": epoch, "total": total, **numbers}
-        self.keeper.restore_best()
+            self.checkpoints.save(step, waited)
+            yield cast(StepProgress, {"step": step, "epoch": epoch, "total": total, **numbers})
+        self.checkpoints.restore_best()
 
     def validate(self, validation: Passages) -> dict[str, float]:
         """Loss, accuracy at one half, and share of pairs in which the human scores higher."""
@@ -132,9 +129,10 @@ class DiscriminatorTrainer:
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.model.train()
-        loss, right = self._loss(table, rows[rank :: self.accelerator.num_processes], step)
-        told = self.accelerator.gather(torch.stack([loss.detach(), right]).unsqueeze(0)).mean(0)
-        numbers = {"loss": finite_loss(told[0].item(), f"step {step}"), "accuracy": told[1].item()}
+        loss, correct = self._loss(table, rows[rank :: self.accelerator.num_processes], step)
+        local = torch.stack([loss.detach(), correct]).unsqueeze(0)
+        mean_loss, accuracy = self.accelerator.gather(local).mean(0).tolist()
+        numbers = {"loss": finite_loss(mean_loss, f"step {step}"), "accuracy": accuracy}
         self.accelerator.backward(loss)
         self.accelerator.clip_grad_norm_(self.trainable, self.config.max_grad_norm)
         self.optimizer.step()
@@ -146,19 +144,20 @@ class DiscriminatorTrainer:
         if self.config.prefixes:
             passages = _random_prefixes(passages, [self.config.seed, step])
         scorer = self.scorer
-        ids = [each.ids for each in scorer.input_format(scorer.tokenizer, passages)]
-        batch = {name: each.to(scorer.device) for name, each in pad(ids, scorer.pad_id).items()}
+        ids = [passage.ids for passage in scorer.input_format(scorer.tokenizer, passages)]
+        tensors = pad(ids, scorer.pad_id)
+        batch = {name: tensor.to(scorer.device) for name, tensor in tensors.items()}
         logits = self.model(**batch).logits  # (2 * pairs, 2)
         margins = (logits[:, 1] - logits[:, 0]).view(2, -1)  # (2, pairs)
-        right = (margins[0] > margins[1]).float().mean().detach()
+        correct = (margins[0] > margins[1]).float().mean().detach()
         if self.config.loss == "pairwise":
-            return pairwise_loss(margins[0], margins[1]), right
+            return pairwise_loss(margins[0], margins[1]), correct
         labels = torch.arange(2, device=logits.device).flip(0).repeat_interleave(len(rows))
         return F.cross_entropy(logits, labels), (logits.argmax(-1) == labels).float().mean()
 
 
 class _Pairs:
-    """Pairs by number: the rows of the human response and of the other one."""
+    """Rows of the human and of the other response of each pair."""
 
     def __init__(self, pairs: Passages):
         labels, numbers = (np.asarray(pairs[name]) for name in ("label", "pair"))
@@ -178,17 +177,17 @@ class _Pairs:
         return len(self.human)
 
     def batches(self, size: int, seed: list[int]) -> list[np.ndarray]:
-        """Batches of like length, in random order, all of one size."""
+        """Batches of pairs of similar length, in random order, all of one size."""
         return training_batches(self.sizes, size, seed)
 
     def passages(self, rows: np.ndarray) -> list[Passage]:
-        """The human responses of some pairs, then the others."""
+        """The human responses of the pairs, then the others."""
         chosen = np.concatenate([self.human[rows], self.other[rows]])
         return list(iterate(self.table.select(chosen, keep_in_memory=True)))
 
 
 def _sizes(batch: Any) -> np.ndarray:
-    """Characters of each row, which is as good as tokens for sorting."""
+    """Number of characters of each row, by which rows are sorted."""
     turns = [sum(len(turn["text"]) for turn in context) for context in batch["context"].to_pylist()]
     return np.array(turns) + np.array([len(text) for text in batch["response"].to_pylist()])
 
@@ -196,9 +195,9 @@ def _sizes(batch: Any) -> np.ndarray:
 def _random_prefixes(passages: list[Passage], seed: list[int]) -> list[Passage]:
     """Each response cut after a random word (Li et al., 2017, sec. 3.2)."""
     rng = np.random.default_rng(seed)
-    found = []
+    prefixes = []
     for passage in passages:
         words = passage.response.split(" ")
         kept = " ".join(words[: rng.integers(1, len(words) + 1)])
-        found.append(passage.with_response(kept, passage.author))
-    return found
+        prefixes.append(passage.with_response(kept, passage.author))
+    return prefixes

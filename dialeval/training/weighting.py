@@ -1,4 +1,4 @@
-"""How much each training response counts: less for what anybody says anywhere."""
+"""Weights of training responses: generic ones count less."""
 
 import math
 from collections import Counter
@@ -16,7 +16,7 @@ class TfIdfWeights:
     Each response is a document, stop words are left out, also shortened ones ("it's", "don't"). A
     response scores the mean of `tf * log(N / df)` over its words; scores above `cap` times the
     smallest positive one of the batch are cut to that, and weights are scores scaled to a mean of
-    one. A response without content words, which the paper does not speak of, gets the smallest
+    one. A response without content words, which the paper does not mention, gets the smallest
     positive score.
 
     Args:
@@ -66,8 +66,8 @@ class TfIdfWeights:
         return scores * len(scores) / scores.sum()
 
     def _content(self, response: str) -> list[str]:
-        found = (word.lower() for word in tokens(response))
-        return [word for word in found if word[0].isalnum() and not self._is_stop(word)]
+        words = (word.lower() for word in tokens(response))
+        return [word for word in words if word[0].isalnum() and not self._is_stop(word)]
 
     def _is_stop(self, word: str) -> bool:
         head, mark, tail = word.replace("’", "'").partition("'")

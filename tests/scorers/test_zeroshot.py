@@ -142,7 +142,7 @@ def test_short_responses_are_mentioned_once(model, tokenizer, caplog):
     with caplog.at_level(logging.WARNING):
         scorer(PASSAGES)
         scorer(PASSAGES)
-    assert caplog.text.count("5 of the first 5 responses are shorter than 50 tokens: lm says") == 1
+    assert caplog.text.count("5 of the first 5 responses are shorter than 50 tokens: lm is") == 1
     caplog.clear()
     with caplog.at_level(logging.WARNING):
         ZeroShotScorer(model, tokenizer)([Passage((Turn("A", "hi"),), "long " * 10 + "!")])

@@ -134,9 +134,7 @@ def test_a_representation_is_what_the_last_layer_reads(files, tmp_path):
     assert_close(logits[:, 1] - logits[:, 0], scorer.margins(passages))
 
 
-def test_a_zero_shot_threshold_comes_from_validation(
-    files, tmp_path, language_model
-):
+def test_a_zero_shot_threshold_comes_from_validation(files, tmp_path, language_model):
     run = run_of(files, tmp_path, model="zero-shot", forward=language_model, measure="entropy")
     train_discriminator(run, CONFIG)
     decision = load_scorer(tmp_path / "run").decision

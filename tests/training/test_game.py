@@ -9,8 +9,9 @@ import torch
 
 from dialeval.dialogues import BadInput, iterate
 from dialeval.training.defender import Defender
-from dialeval.training.game import AttackDefenceGame, set_trainable
+from dialeval.training.game import AttackDefenceGame
 from dialeval.training.game_settings import RELEASED, GameConfig
+from dialeval.training.game_state import set_trainable
 from tests.closeness import assert_close
 from tests.training.game_worker import FAST, attacker, judge, talk, tiny_game, weights
 

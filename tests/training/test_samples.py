@@ -78,6 +78,8 @@ def test_relevance_may_be_unknown(samples):
     assert all(map(math.isnan, samples.all(0, "train")["relevance"]))
 
 
-def test_a_set_that_is_gone_is_named(samples):
-    with pytest.raises(BadInput, match=r"turn_0003.train.arrow: the samples of this turn are gone"):
+def test_a_missing_set_is_named(samples):
+    with pytest.raises(
+        BadInput, match=r"turn_0003.train.arrow: the samples of this turn are missing"
+    ):
         samples.take(3, "train", [0])

@@ -1,0 +1,173 @@
+"""Folds and feature matrices of support vector machines."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix, hstack
+from sklearn.feature_extraction.text import CountVectorizer
+
+from dialeval.dialogues import BadInput, Passages, folds, iterate, select
+from dialeval.dialogues.splits import row_hashes
+from dialeval.dialogues.tokens import TOKEN
+from dialeval.dialogues.types import text_hash
+from dialeval.scorers.words import WordCache
+
+Represent = Callable[[Passages], np.ndarray]
+"""Gives each passage a vector, shape `(n, d)`."""
+
+
+@dataclass(frozen=True)
+class SvmSettings:
+    """How a support vector machine is trained.
+
+    Args:
+        use_context (`bool`, *optional*, defaults to `True`):
+            Whether words of the context count, apart from those of the response.
+        strength (`float`, *optional*, defaults to 1.0):
+            `C` of the machine: less means more regularisation.
+        min_count (`int`, *optional*, defaults to 1):
+            Passages that a word must stand in to count.
+        folds (`int`, *optional*, defaults to 5):
+            Groups of dialogues for calibration and for neural features out of fold.
+        seed (`int`, *optional*, defaults to 0):
+            Of the folds and of the solver.
+    """
+
+    use_context: bool = True
+    strength: float = 1.0
+    min_count: int = 1
+    folds: int = 5
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Rows to train on, and rows to predict, as masks."""
+
+    learn: np.ndarray
+    held_out: np.ndarray
+
+
+def make_folds(pairs: Passages, labels: np.ndarray, settings: SvmSettings) -> list[Fold]:
+    """Every row is held out once, together with its dialogue.
+
+    Rows whose reply also occurs in the held-out rows are left out of training. A random reply is
+    the human reply of another dialogue: learned as human there, it would be predicted human here,
+    and a sigmoid fitted to such errors would invert the decision.
+    """
+    # A separate seed: a part that was split off with the same one would be a single fold.
+    number = folds(pairs, settings.folds, text_hash(["svm", str(settings.seed)]) % 2**31)
+    replies = _reply_keys(pairs)
+    rotation = []
+    for fold in np.unique(number):
+        held_out = number == fold
+        learn = ~held_out & ~np.isin(replies, replies[held_out])
+        if len(np.unique(labels[learn])) < 2:
+            raise BadInput(
+                f"without fold {fold} of {settings.folds} there is one class left, or nothing: "
+                f"the {len(labels)} pairs come from too few dialogues.",
+                hint="Give more dialogues, and each passage its `dialogue_id`.",
+            )
+        rotation.append(Fold(learn, held_out))
+    return rotation
+
+
+def _reply_keys(pairs: Passages) -> np.ndarray:
+    """A number for each reply and the dialogue that it comes from."""
+    same = row_hashes(pairs, ["dialogue_id", "response"])
+    source = row_hashes(pairs, ["source_dialogue_id", "response"])
+    has_no_source = row_hashes(pairs, ["source_dialogue_id"]) == text_hash([""])
+    return np.where(has_no_source, same, source)
+
+
+def fit_vectorizers(
+    pairs: Passages, settings: SvmSettings, words: WordCache | None
+) -> dict[str, Any]:
+    """Vectorizers fitted on all rows; a word that other folds lack gets no weight from them."""
+    parts = {"response": _vectorizer(_responses(pairs), settings, words)}
+    if settings.use_context:
+        parts["context"] = _vectorizer(_contexts(pairs), settings, words)
+    return parts
+
+
+def _vectorizer(
+    texts: Iterator[str], settings: SvmSettings, words: WordCache | None
+) -> CountVectorizer:
+    # A pattern and not a function, so that the saved file holds no code.
+    fitted = CountVectorizer(binary=True, token_pattern=TOKEN.pattern, min_df=settings.min_count)
+    try:
+        return words.vectorizer(texts, settings.min_count) if words else fitted.fit(texts)
+    except ValueError as error:
+        message = f"there are no words to learn from: {error}"
+        raise BadInput(message, hint="Give longer texts, or lower `min_count`.") from None
+
+
+def _responses(passages: Passages) -> Iterator[str]:
+    return (passage.response for passage in iterate(passages))
+
+
+def _contexts(passages: Passages) -> Iterator[str]:
+    return ("\n".join(turn.text for turn in passage.context) for passage in iterate(passages))
+
+
+def feature_matrix(
+    parts: dict[str, Any], passages: Passages, dense: np.ndarray, words: WordCache | None = None
+) -> csr_matrix:
+    """Words of the response, words of the context, and dense columns, one row per passage."""
+
+    def counts(part: str, texts: Iterator[str]) -> csr_matrix:
+        return words.matrix(parts[part], texts) if words else parts[part].transform(texts)
+
+    blocks = [counts("response", _responses(passages))]
+    if "context" in parts:
+        blocks.append(counts("context", _contexts(passages)))
+    if "scaler" in parts:
+        blocks.append(csr_matrix(parts["scaler"].transform(dense)))
+    return hstack(blocks, format="csr", dtype=np.float64)
+
+
+def scorer_features(features: Mapping[str, Any], passages: Passages) -> np.ndarray:
+    """One column per scorer, shape `(n, scorers)`."""
+    columns = np.empty((len(passages), len(features)))
+    for column, (name, scorer) in enumerate(features.items()):
+        columns[:, column] = _finite(np.asarray(scorer(passages), dtype=float), name)
+    return columns
+
+
+def neural_features(
+    represent: Represent, passages: Passages, width: int | None = None
+) -> np.ndarray:
+    vectors = _finite(np.asarray(represent(passages), dtype=float), "neural")
+    if vectors.ndim != 2 or vectors.shape != (len(passages), width or vectors.shape[-1]):
+        raise BadInput(
+            f"a representation has the shape {(len(passages), width or 'd')}, but this one has "
+            f"{vectors.shape}.",
+            hint="Pass the function that the scorer was fitted with.",
+        )
+    return vectors
+
+
+def _finite(values: np.ndarray, name: str) -> np.ndarray:
+    if not np.isfinite(values).all():
+        raise BadInput(
+            f"the feature {name!r} is not a finite number in {(~np.isfinite(values)).sum()} cases.",
+            hint="Drop these passages, or use another scorer.",
+        )
+    return values
+
+
+def out_of_fold_features(
+    pairs: Passages, parts: list[Fold], factory: Callable[[Passages], Represent]
+) -> np.ndarray:
+    """Vectors of each fold by a network that was not trained on it, shape `(n, d)`."""
+    features: np.ndarray | None = None
+    for part in parts:
+        width = None if features is None else features.shape[1]
+        represent = factory(select(pairs, part.learn))
+        vectors = neural_features(represent, select(pairs, part.held_out), width)
+        if features is None:
+            features = np.empty((len(pairs), vectors.shape[1]))
+        features[part.held_out] = vectors
+    return np.zeros((0, 0)) if features is None else features
