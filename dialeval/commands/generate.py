@@ -159,6 +159,9 @@ def run_generation(job: GenerationJob, settings: GenerationSettings, options: Re
             Of the responder.
         options (`ReadOptions`):
             How files are read.
+
+    Returns:
+        `None`: The responses are in `job.output`.
     """
     from accelerate import Accelerator
 
@@ -279,7 +282,7 @@ def _print_summary(responder: Responder, summary: GenerationSummary) -> None:
     from dialeval.responders.language import warnings
 
     out.print(samples_table(summary.path, 6))
-    for warning in warnings(getattr(responder, "counts", Counter())):
+    for warning in warnings(getattr(responder, "counts", None) or Counter[str]()):
         say(f"[yellow]{warning}[/]")
     resumed = f", {summary.already_done:,} from an earlier run" if summary.already_done else ""
     numbers = f"{summary.contexts:,} contexts{resumed}, {summary.answers:,} responses"

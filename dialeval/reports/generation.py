@@ -1,4 +1,4 @@
-"""Generated answers for people: a few of them beside what a human said."""
+"""Tables of generated responses, next to the human ones."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -11,14 +11,21 @@ from rich.table import Table
 
 
 def samples_table(path: Path | str, rows: int, human: Mapping[str, str] | None = None) -> Table:
-    """The first answers of a file: the last turn of the context, and what was said to it.
+    """The first responses of a file, each with the last turn of its context.
 
     Args:
+        path (`Path` or `str`):
+            File that `dialeval generate` wrote; only .jsonl files are shown.
+        rows (`int`):
+            Maximum number of responses.
         human (`Mapping[str, str]`, *optional*):
-            What a human said to a context, by its id.
+            Human responses, by the id of the passage.
+
+    Returns:
+        `Table`: To print.
     """
-    columns = ("context", "human", "answer") if human else ("context", "answer")
-    table = Table(*columns, title=f"First answers in {escape(str(path))}", title_justify="left")
+    columns = ("context", "human", "response") if human else ("context", "response")
+    table = Table(*columns, title=f"First responses in {escape(str(path))}", title_justify="left")
     if Path(path).suffix != ".jsonl":
         return table
     with Path(path).open(encoding="utf-8") as lines:
@@ -32,13 +39,13 @@ def samples_table(path: Path | str, rows: int, human: Mapping[str, str] | None =
 
 
 def shortened(text: str, width: int = 160) -> str:
-    """A text in one line, cut where it is long."""
+    """A text in one line, cut if it is long."""
     text = " ".join(text.split())
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def chat_table(dialogues: Sequence[Any]) -> Table:
-    """Whole conversations, a turn a row, with who said it."""
+    """Conversations, one turn per row, with speaker and author."""
     table = Table("speaker", "author", "turn", title="First conversations", title_justify="left")
     for dialogue in dialogues:
         for turn in dialogue.turns:
@@ -48,7 +55,7 @@ def chat_table(dialogues: Sequence[Any]) -> Table:
 
 
 def decodings_table(rows: Sequence[dict[str, Any]]) -> Table:
-    """Adversarial success of each strategy by each evaluator, with the diversity of its responses."""
+    """Adversarial success of each strategy by evaluator, and the diversity of its responses."""
     table = Table("decoding", "evaluator", title="Adversarial success", title_justify="left")
     names = ("AdverSuc", "95 %", "n", "by length", "distinct-1", "distinct-2", "tokens", "most")
     for name in names:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tqdm.auto import tqdm  # type: ignore[import-untyped]  # no stubs installed
+from tqdm.auto import tqdm
 
 from dialeval.dialogues import BadInput, Passage, Passages
 from dialeval.dialogues.storage import iterate_passages

@@ -59,3 +59,15 @@ def test_a_server_is_a_system_and_gets_the_seed(human, command):
             assert {body["max_tokens"] for body in server.bodies} <= {30, 40}
             seeds.append({body["seed"] for body in server.bodies})
     assert seeds[0] and not seeds[0] & seeds[1]
+
+
+def test_a_server_is_asked_by_the_panel(human):
+    with serving() as server:
+        invoke(
+            "evaluate", *QUICK, "--folds", "2", "--seeds", "1", "-o", "run", "--system", "parrot"
+        )
+        files = ("--human", "human.jsonl", "--limit", "3", "--resamples", "20")
+        invoke("panel", "run", "--llm", f"tiny@{server.url}", *files)
+        bodies = list(server.bodies)
+    assert {body["model"] for body in bodies} == {"tiny"} and len(bodies) == 3 * 2
+    assert {body["temperature"] for body in bodies} == {0.0}  # greedy without --samples

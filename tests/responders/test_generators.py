@@ -18,6 +18,7 @@ from dialeval.responders.language import GeneratorResponder
 from dialeval.responders.likelihood import response_log_probs
 from dialeval.responders.processors import RowNoise
 from dialeval.responders.prompts import PromptFormat
+from tests.closeness import assert_close
 
 NEW = 6
 
@@ -150,7 +151,7 @@ def test_a_model_with_several_end_tokens_stops_at_each(build):
 def test_logits_of_the_next_token_are_those_of_a_lone_row(generator, contexts, logits_after):
     rows = rows_of(generator, contexts)
     expected = torch.stack([logits_after(generator, row) for row in rows])
-    torch.testing.assert_close(generator.next_logits(rows), expected, atol=1e-5, rtol=1e-5)
+    assert_close(generator.next_logits(rows), expected)
 
 
 def test_first_tokens_can_be_given_and_the_rest_follows_them(generator, contexts, logits_after):
@@ -159,7 +160,7 @@ def test_first_tokens_can_be_given_and_the_rest_follows_them(generator, contexts
 
     def first(logits: torch.Tensor) -> torch.Tensor:
         expected = torch.stack([logits_after(generator, row) for row in rows])
-        torch.testing.assert_close(logits, expected, atol=1e-5, rtol=1e-5)
+        assert_close(logits, expected)
         return opened
 
     ids = generator.generate(rows, NEW, copies, first=first)

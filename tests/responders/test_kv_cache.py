@@ -5,6 +5,7 @@ import torch
 from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
 
 from dialeval.responders.kv_cache import PreallocatedLayer, repeat_preallocated
+from tests.closeness import assert_close
 
 CONFIGS = {
     "gpt2": GPT2Config(
@@ -50,7 +51,7 @@ def test_logits_are_those_of_a_plain_cache(model, read, ahead):
     repeat_preallocated(roomy, 2, ahead)
     assert all(isinstance(layer, PreallocatedLayer) for layer in roomy.layers)
     expected = continued(model, plain, tokens)
-    torch.testing.assert_close(continued(model, roomy, tokens), expected, atol=1e-6, rtol=1e-5)
+    assert_close(continued(model, roomy, tokens), expected)
     assert roomy.get_seq_length() == plain.get_seq_length() == 11
 
 
@@ -70,7 +71,7 @@ def test_rows_and_tokens_can_be_exchanged_in_between(model, read, change):
     repeat_preallocated(roomy, 2, 9)
     expected = continued(model, plain, tokens, change)
     logits = continued(model, roomy, tokens, change)
-    torch.testing.assert_close(logits, expected, atol=1e-6, rtol=1e-5)
+    assert_close(logits, expected)
 
 
 @torch.no_grad()

@@ -22,6 +22,7 @@ from transformers.modeling_outputs import CausalLMOutput
 
 from dialeval.dialogues import BadInput
 from dialeval.responders.likelihood import mmi_scores, opening_token, rerank, response_log_probs
+from tests.closeness import assert_close
 
 SIZE, PAD, START, END = 23, 0, 1, 2
 SPECIAL = {"pad_token_id": PAD, "bos_token_id": START, "eos_token_id": END}
@@ -83,7 +84,7 @@ def test_sums_and_lengths_equal_reading_one_token_at_a_time(kind):
     responses = [[*row, END] for row in some_rows(13, 0, 12, seed=1)]
     sums, lengths = response_log_probs(model, PAD, contexts, responses, batch_tokens=64)
     expected = [one_token_at_a_time(model, *pair) for pair in zip(contexts, responses, strict=True)]
-    np.testing.assert_allclose(sums, expected, atol=1e-5, rtol=1e-5)
+    assert_close(sums, expected)
     assert lengths.tolist() == [len(response) for response in responses]
     assert np.std(sums / lengths) > 0.1  # responses differ, so the comparison says something
 
@@ -95,9 +96,9 @@ def test_neither_batch_nor_padding_changes_a_sum(kind):
     alone = response_log_probs(model, PAD, contexts, responses, batch_tokens=1)[0]
     for pad, batch_tokens in ((PAD, 10**6), (SIZE - 1, 10**6), (None, 40)):
         sums = response_log_probs(model, pad, contexts, responses, batch_tokens)[0]
-        np.testing.assert_allclose(sums, alone, atol=1e-5, rtol=1e-5)
+        assert_close(sums, alone)
     turned = response_log_probs(model, PAD, contexts[::-1], responses[::-1], 10**6)[0]
-    np.testing.assert_allclose(turned[::-1], alone, atol=1e-5, rtol=1e-5)
+    assert_close(turned[::-1], alone)
 
 
 @pytest.mark.parametrize("kind", BOTH)
@@ -106,7 +107,7 @@ def test_an_encoder_decoder_gives_the_loss_of_the_response_as_labels(kind):
     context, response = [5, 6, 7], [8, 9, 10, END]
     loss = model(input_ids=torch.tensor([context]), labels=torch.tensor([response])).loss
     sums, lengths = response_log_probs(model, PAD, [context], [response])
-    assert -sums[0] / lengths[0] == pytest.approx(loss.item(), abs=1e-5)
+    assert_close(-sums[0] / lengths[0], loss.item())
 
 
 class Table(PreTrainedModel):
@@ -131,7 +132,7 @@ def test_a_table_gives_what_was_worked_out_by_hand():
     contexts, responses = [[0, 1], [2], []], [[0, 2], [1, 1, 0], [2]]
     sums, lengths = response_log_probs(table(bos_token_id=0), None, contexts, responses)
     by_hand = [0.5 * 0.5, 0.75 * 0.25 * 0.5, 0.5]  # p(0|1) p(2|0), p(1|2) p(1|1) p(0|1), p(2|0)
-    np.testing.assert_allclose(np.exp(sums), by_hand, rtol=1e-6)
+    assert_close(np.exp(sums), by_hand)
     assert lengths.tolist() == [2, 3, 1]
 
 
@@ -139,7 +140,7 @@ def test_an_unconditional_text_opens_with_bos_or_else_with_eos():
     assert opening_token(table(bos_token_id=1, eos_token_id=2)) == 1
     assert opening_token(table(eos_token_id=[2, 1])) == 2
     sums, _ = response_log_probs(table(eos_token_id=2), None, [[]], [[1]])
-    assert sums[0] == pytest.approx(math.log(0.75), abs=1e-6)  # p(1 | 2)
+    assert_close(sums[0], math.log(0.75))  # p(1 | 2)
     with pytest.raises(BadInput, match="no token to start a text"):
         response_log_probs(table(), None, [[]], [[1]])
 

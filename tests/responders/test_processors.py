@@ -33,6 +33,7 @@ from dialeval.responders.processors import (
     gumbel_noise,
     uniform_noise,
 )
+from tests.closeness import assert_close
 
 SIZE, PAD, START, END = 13, 12, 1, 9
 SPECIAL = {"pad_token_id": PAD, "bos_token_id": START, "eos_token_id": END}
@@ -304,7 +305,7 @@ def penalised(tokenizer, rows: list[list[int]], penalty: float = 2.5, **options)
     processor = RepeatedTypePenalty(tokenizer, penalty, 3, **options)
     lost = scores - processor(torch.cat([prompt, ids], 1), scores)
     fell = lost > penalty / 2
-    assert torch.allclose(lost, fell * penalty, atol=1e-5)
+    assert_close(lost, fell * penalty)
     return [set(row.nonzero()[:, 0].tolist()) for row in fell]
 
 
@@ -509,10 +510,10 @@ def test_the_cache_follows_beams_that_change_places(kind):
     )
     rows, scores = torch.full((6, 2), 4), torch.randn(6, SIZE)
     for _ in range(9):
-        assert torch.allclose(cached(rows, scores), again(rows, scores), atol=1e-5)
+        assert_close(cached(rows, scores), again(rows, scores))
         rows = torch.cat([rows[torch.randint(6, (6,))], torch.randint(SIZE, (6, 1))], 1)
     strange = torch.randint(SIZE, (3, 9))  # rows that nobody has read before
-    assert torch.allclose(cached(strange, scores[:3]), again(strange, scores[:3]), atol=1e-5)
+    assert_close(cached(strange, scores[:3]), again(strange, scores[:3]))
 
 
 def test_with_the_cache_each_step_reads_one_token_of_each_different_row():
@@ -554,7 +555,8 @@ def test_padding_that_the_language_model_does_not_know_is_not_read():
     rows, scores = torch.tensor([[3, 4, 5], [3, END, 999]]), torch.zeros(2, SIZE)
     scores_after = processor(rows, scores)
     alone = processor(rows[:1], scores[:1])
-    assert torch.allclose(scores_after[:1], alone, atol=1e-6) and scores_after.isfinite().all()
+    assert_close(scores_after[:1], alone)
+    assert scores_after.isfinite().all()
 
 
 def test_impossible_tokens_stay_impossible_for_the_generator_alone():

@@ -8,6 +8,7 @@ from dialeval.models import packages
 from dialeval.models.embedding import MiniLm
 from dialeval.responders import respond, retrieval
 from dialeval.responders.retrieval import RetrievalResponder
+from tests.closeness import assert_close
 
 
 def make(context: str, response: str, dialogue: str, author: str = "human") -> Passage:
@@ -132,8 +133,8 @@ def test_minilm_finds_what_means_the_same_and_padding_does_not_matter():
     texts = ["What time is it?", "hi", "I lost my dog in the park yesterday and I am sad. " * 3]
     together = embed(texts)
     alone = np.concatenate([embed([text]) for text in texts])
-    np.testing.assert_allclose(together, alone, atol=1e-5)
-    np.testing.assert_allclose(np.linalg.norm(together, axis=1), 1, atol=1e-5)
+    assert_close(together, alone)
+    assert_close(np.linalg.norm(together, axis=1), 1)
     pool = [
         make("Do you know how late it is?", "Half past six.", "d1"),
         make("I love pizza with cheese.", "Me too.", "d2"),
