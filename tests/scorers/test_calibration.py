@@ -17,8 +17,8 @@ from tests.closeness import assert_close
 def validation(invented):
     """Invented pairs; labels follow the judge now and then, so that its margins are too sure."""
     passages = [
-        replace(each, id=str(number), dialogue_id=str(number), author=author)
-        for number, each in enumerate(invented(contexts=150, responses=1))
+        replace(passage, id=str(number), dialogue_id=str(number), author=author)
+        for number, passage in enumerate(invented(contexts=150, responses=1))
         for author in ("human", "bot")
     ]
     return Pairing()(to_passages(passages))

@@ -21,9 +21,9 @@ class Bags:
 
     def __call__(self, texts):
         self.read += texts
-        found = np.array([[topic in text.split() for topic in TOPICS] for text in texts], float)
-        found += 0.01
-        return found / np.linalg.norm(found, axis=1, keepdims=True)
+        vectors = np.array([[topic in text.split() for topic in TOPICS] for text in texts], float)
+        vectors += 0.01
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
 @pytest.fixture(scope="module")
@@ -67,8 +67,8 @@ def test_it_is_saved_without_its_embedder(pairs, tmp_path):
 def test_features_by_hand():
     vectors = {"hi\nyou": [1.0, 0.0], "you": [0.6, 0.8], "yes": [0.0, 1.0]}
     passage = Passage((Turn("A", "hi"), Turn("B", "you")), "yes")
-    found = features([passage], lambda texts: np.array([vectors[text] for text in texts]))
-    np.testing.assert_allclose(found, [[0, 1, 0, 0, 0, 0.8, 0, 0.8 * np.sqrt(2)]])
+    values = features([passage], lambda texts: np.array([vectors[text] for text in texts]))
+    np.testing.assert_allclose(values, [[0, 1, 0, 0, 0, 0.8, 0, 0.8 * np.sqrt(2)]])
 
 
 def test_nothing_to_score_gives_nothing(pairs):

@@ -19,8 +19,8 @@ def chatter(dialogues: int = 80, human: str = "well", machine: str = "sorry"):
     """Pairs whose authors each have a word of their own, in four responses of five."""
     rng = np.random.default_rng(0)
 
-    def words(own: str) -> str:
-        drawn = [*rng.choice(FILLER, 6), own if rng.random() < 0.8 else "hm"]
+    def words(marker: str) -> str:
+        drawn = [*rng.choice(FILLER, 6), marker if rng.random() < 0.8 else "hm"]
         return " ".join(rng.permutation(drawn))
 
     people, machines = [], []
@@ -85,9 +85,9 @@ def test_a_word_of_the_context_is_not_that_word_of_the_response(scorer):
     neutral = Passage((Turn("A", "hm"),), "hm")
     spoken = Passage((Turn("A", "hm"),), "hm well")
     heard = Passage((Turn("A", "hm well"),), "hm")
-    score, said, overheard = scorer([neutral, spoken, heard])
-    assert said > score + 0.1
-    assert abs(overheard - score) < 0.01  # "well" is never in a context of the training data
+    score, in_response, in_context = scorer([neutral, spoken, heard])
+    assert in_response > score + 0.1
+    assert abs(in_context - score) < 0.01  # "well" is never in a context of the training data
 
 
 def test_context_can_be_left_out(parts):

@@ -69,12 +69,12 @@ def test_a_saved_scorer_gives_equal_scores_in_a_fresh_process(passages, tmp_path
         "print(*[x.hex() for x in s(dialeval.read_passages('data.jsonl')).tolist()]); "
         "print(s.signature)"
     )
-    told = subprocess.run(
+    lines = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
     ).stdout.splitlines()
-    found = [float.fromhex(word) for word in told[-2].split()]
-    assert_close(found, scorer(passages))
-    assert told[-1] == scorer.signature
+    scores = [float.fromhex(word) for word in lines[-2].split()]
+    assert_close(scores, scorer(passages))
+    assert lines[-1] == scorer.signature
 
 
 def test_a_cache_remembers_and_survives_a_torn_line(passages, tmp_path):
@@ -132,8 +132,8 @@ def test_an_empty_response_is_scored_with_a_word(caplog):
 
 def test_batches_respect_the_budget_and_lose_nobody():
     lengths = np.random.default_rng(0).integers(1, 60, 500)
-    found = list(token_batches(lengths, 256))
-    assert sorted(np.concatenate(found)) == list(range(500))
-    assert all(lengths[batch].max() * len(batch) <= 256 for batch in found)
-    spent = sum(lengths[batch].max() * len(batch) for batch in found)
+    batches = list(token_batches(lengths, 256))
+    assert sorted(np.concatenate(batches)) == list(range(500))
+    assert all(lengths[batch].max() * len(batch) <= 256 for batch in batches)
+    spent = sum(lengths[batch].max() * len(batch) for batch in batches)
     assert lengths.sum() / spent > 0.9

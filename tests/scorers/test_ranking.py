@@ -96,8 +96,8 @@ def test_empty_responses_and_contexts_are_scored_all_the_same(tiny_scorer):
     passages = [Passage(c, text) for c in (context, ()) for text in ("w3 w4", "", "w5", " ")]
     for form in ("dialogrpt", "att", "words"):
         scorer = tiny_scorer("gpt2", form)
-        found = score_responses(scorer, passages)
-        assert_close(found, alone(scorer, passages))
+        scores = score_responses(scorer, passages)
+        assert_close(scores, alone(scorer, passages))
     assert score_responses(tiny_scorer(), []).shape == (0,)
 
 
@@ -235,9 +235,9 @@ def test_prefixes_of_another_tokenizer_are_found_by_characters(tiny_scorer):
     first, second, third = score_prefixes(scorer, [passage])[0]
     empty = scorer([replace(passage, response="")])[0]
     places = [0, 3, 4, 5, 7, 8, 9, 11, 12]  # w3 ends at 4, w14 at 8, w5 at 11
-    found = prefix_scores_at(scorer, [passage], [places])[0]
+    scores = prefix_scores_at(scorer, [passage], [places])[0]
     expected = [empty, empty, first, first, first, second, second, third, third]
-    assert_close(found, expected)
+    assert_close(scores, expected)
 
 
 def test_its_own_pieces_map_to_themselves(tiny_scorer):
@@ -247,11 +247,13 @@ def test_its_own_pieces_map_to_themselves(tiny_scorer):
     scorer.model.backbone.resize_token_embeddings(len(scorer.tokenizer))
     passages = [Passage((Turn("A", texts[0]),), texts[1]), Passage((), "low\tnew  est")]
     rows = scorer.tokenizer([p.response for p in passages], return_offsets_mapping=True)
-    ends = [[end for _, end in pairs] for pairs in rows["offset_mapping"]]
-    own = score_prefixes(scorer, passages)
-    for scores, found, end in zip(own, prefix_scores_at(scorer, passages, ends), ends, strict=True):
-        last = [max(n for n, other in enumerate(end) if other == place) for place in end]
-        np.testing.assert_array_equal(found, scores[last])
+    token_ends = [[end for _, end in pairs] for pairs in rows["offset_mapping"]]
+    by_token = score_prefixes(scorer, passages)
+    for scores, at_ends, end in zip(
+        by_token, prefix_scores_at(scorer, passages, token_ends), token_ends, strict=True
+    ):
+        last = [max(n for n, other in enumerate(end) if other == offset) for offset in end]
+        np.testing.assert_array_equal(at_ends, scores[last])
 
 
 def test_offsets_that_do_not_fit_are_refused(tiny_scorer):

@@ -58,14 +58,14 @@ def by_loop(model, tokenizer, passage: Passage, measure: str) -> float:
     total = {"log p": 0.0, "log rank": 0.0, "entropy": 0.0, "mean": 0.0, "variance": 0.0}
     for token in response:
         logits = model(torch.tensor([ids])).logits[0, -1].double()
-        log_p = [float(each) for each in logits - logits.logsumexp(0)]
-        mean = sum(math.exp(each) * each for each in log_p)
+        log_p = [float(value) for value in logits - logits.logsumexp(0)]
+        mean = sum(math.exp(value) * value for value in log_p)
         total["log p"] += log_p[token]
         ranked = sorted(range(len(log_p)), key=lambda at: -log_p[at])
         total["log rank"] += math.log(ranked.index(token) + 1)
         total["entropy"] += -mean
         total["mean"] += mean
-        total["variance"] += sum(math.exp(each) * each**2 for each in log_p) - mean**2
+        total["variance"] += sum(math.exp(value) * value**2 for value in log_p) - mean**2
         ids.append(token)
     if measure == "fast-detectgpt":
         return (total["log p"] - total["mean"]) / math.sqrt(total["variance"])
@@ -168,10 +168,10 @@ def test_long_passages_lose_their_oldest_words(model, tokenizer, caplog):
 def test_an_empty_response_is_scored_as_silence(model, tokenizer, caplog):
     scorer = ZeroShotScorer(model, tokenizer, "log-probability")
     with caplog.at_level(logging.WARNING):
-        found = scorer([Passage((Turn("A", "hi"),), " ")])[0]
+        score = scorer([Passage((Turn("A", "hi"),), " ")])[0]
     ids = [*tokenizer("hi")["input_ids"], tokenizer.eos_token_id]
     log_probs = model(torch.tensor([ids])).logits[0, -1].log_softmax(-1)
-    assert_close(found, log_probs[tokenizer.eos_token_id].item())
+    assert_close(score, log_probs[tokenizer.eos_token_id].item())
     assert "are empty" in caplog.text
     assert scorer([]).shape == (0,)
 

@@ -37,10 +37,10 @@ def write(folder, text: str) -> None:
 
 
 def read(folder) -> str | None:
-    found = last_complete(folder)
-    if found is None:
+    complete = last_complete(folder)
+    if complete is None:
         return None
-    one, other = ((found / name).read_text() for name in "ab")
+    one, other = ((complete / name).read_text() for name in "ab")
     assert one == other
     return one
 

@@ -23,44 +23,44 @@ class Likes:
     name, signature, higher_is_human = "likes", "likes", True
 
     def __call__(self, passages):
-        return np.array([0.9 if each.response[:1] < "m" else 0.2 for each in passages])
+        return np.array([0.9 if passage.response[:1] < "m" else 0.2 for passage in passages])
 
 
 def test_equation_2_without_a_second_judge():
     defender = Defender(judge(1))
     margins, relevance = np.array([-3.0, 0.0, 1.5]), np.ones(3)
-    found = defender.scores(margins, relevance)
-    np.testing.assert_allclose(found, [sigmoid(-3), 0.5, sigmoid(1.5)])
+    scores = defender.scores(margins, relevance)
+    np.testing.assert_allclose(scores, [sigmoid(-3), 0.5, sigmoid(1.5)])
     np.testing.assert_array_equal(defender.logits(margins, relevance), margins)
     np.testing.assert_array_equal(defender.relevance(list(iterate(talk(4)))), np.ones(4))
 
 
 def test_equation_6_by_hand():
     defender = Defender(judge(1), judge(2))
-    found = defender.scores(np.array([4.0, -4.0, 0.0]), np.array([sigmoid(2), sigmoid(2), 0.0]))
-    np.testing.assert_allclose(found, [0.930, 0.126, 0.0], atol=5e-4)
-    np.testing.assert_allclose(found[0], math.sqrt(sigmoid(4) * sigmoid(2)))
+    scores = defender.scores(np.array([4.0, -4.0, 0.0]), np.array([sigmoid(2), sigmoid(2), 0.0]))
+    np.testing.assert_allclose(scores, [0.930, 0.126, 0.0], atol=5e-4)
+    np.testing.assert_allclose(scores[0], math.sqrt(sigmoid(4) * sigmoid(2)))
     logits = defender.logits(np.array([4.0]), np.array([sigmoid(2)]))
-    np.testing.assert_allclose(logits, math.log(found[0] / (1 - found[0])))
+    np.testing.assert_allclose(logits, math.log(scores[0] / (1 - scores[0])))
 
 
 def test_the_soft_minimum_of_the_released_code():
     defender = Defender(judge(1), judge(2), "softmin")
     margins, relevance = np.array([4.0, -4.0]), np.full(2, sigmoid(2))
-    found = defender.scores(margins, relevance)
-    np.testing.assert_allclose(found, [0.734, 0.019], atol=5e-4)
-    np.testing.assert_allclose(1 / (1 + np.exp(-defender.logits(margins, relevance))), found)
+    scores = defender.scores(margins, relevance)
+    np.testing.assert_allclose(scores, [0.734, 0.019], atol=5e-4)
+    np.testing.assert_allclose(1 / (1 + np.exp(-defender.logits(margins, relevance))), scores)
 
 
 def test_saturated_scores_have_finite_logits():
     defender = Defender(judge(1), judge(2))
-    found = defender.logits(np.array([800.0, -800.0]), np.array([1.0, 0.0]))
-    assert np.isfinite(found).all() and found[0] > 0 > found[1]
+    logits = defender.logits(np.array([800.0, -800.0]), np.array([1.0, 0.0]))
+    assert np.isfinite(logits).all() and logits[0] > 0 > logits[1]
 
 
 def test_ties_count_half():
-    found = pairwise(np.array([2.0, 1.0, 1.0]), np.array([1.0, 1.0, 2.0]))
-    assert found.tolist() == [1.0, 0.5, 0.0]
+    wins = pairwise(np.array([2.0, 1.0, 1.0]), np.array([1.0, 1.0, 2.0]))
+    assert wins.tolist() == [1.0, 0.5, 0.0]
 
 
 def test_the_probability_of_equation_1_never_overflows():
@@ -72,12 +72,12 @@ def test_the_probability_of_equation_1_never_overflows():
 def test_judges_read_shared_contexts_as_single_passages():
     defender = Defender(judge(1), judge(2))
     passages = [
-        each.with_response(text, "bot")
-        for each in iterate(talk(5))
+        passage.with_response(text, "bot")
+        for passage in iterate(talk(5))
         for text in ("yes", "the cat sings", "", "old rain likes a very red house")
     ]
-    margins = [defender.hvm.margins([each])[0] for each in passages]
-    relevance = [defender.hvr([each])[0] for each in passages]
+    margins = [defender.hvm.margins([passage])[0] for passage in passages]
+    relevance = [defender.hvr([passage])[0] for passage in passages]
     assert_close(defender.margins(passages), margins)
     assert_close(defender.relevance(passages), relevance)
     assert np.std(margins) > 0.01
@@ -119,9 +119,9 @@ def test_scores_follow_weights_even_where_a_cache_was_set(tmp_path):
 
 
 def test_a_second_judge_need_not_be_a_network():
-    passages = [each.with_response(text, "bot") for each in iterate(talk(2)) for text in "az"]
-    found = Defender(judge(1), Likes()).relevance(passages)
-    assert found.tolist() == [0.9, 0.2, 0.9, 0.2]
+    passages = [passage.with_response(text, "bot") for passage in iterate(talk(2)) for text in "az"]
+    relevance = Defender(judge(1), Likes()).relevance(passages)
+    assert relevance.tolist() == [0.9, 0.2, 0.9, 0.2]
 
 
 def test_unknown_ways_to_join_are_refused():

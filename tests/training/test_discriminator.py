@@ -40,7 +40,7 @@ def chat(corpus: str, number: int) -> list[Passage]:
 @pytest.fixture
 def files(tmp_path):
     for corpus in ("one", "two"):
-        made = [each for number in range(150) for each in chat(corpus, number)]
+        made = [passage for number in range(150) for passage in chat(corpus, number)]
         write_passages(to_passages(made), tmp_path / f"{corpus}.jsonl")
     return [str(tmp_path / f"{corpus}.jsonl") for corpus in ("one", "two")]
 

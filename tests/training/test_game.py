@@ -82,9 +82,9 @@ def sets_read(game, monkeypatch, part: str) -> list[int]:
 def test_a_defence_learns_from_all_sets_or_the_newest(tmp_path, monkeypatch, ensemble):
     game = tiny_game(tmp_path, ensemble=ensemble, defence_batch=16)
     seen, by_turn = sets_read(game, monkeypatch, "train"), {}
-    for told in game.play():
-        if told["phase"] == "defence":
-            by_turn.setdefault(told["turn"], set()).update(seen)
+    for progress in game.play():
+        if progress["phase"] == "defence":
+            by_turn.setdefault(progress["turn"], set()).update(seen)
         seen.clear()
     wanted = {1: {0, 1}, 2: {0, 1, 2}, 3: {0, 1, 2, 3}} if ensemble else {1: {1}, 2: {2}, 3: {3}}
     assert by_turn == wanted
@@ -104,23 +104,23 @@ def test_the_game_ends_when_the_last_m_turns_held(tmp_path, monkeypatch):
     game = tiny_game(tmp_path, patience_turns=2, max_turns=9, c_low=0.1, c_high=0.7)
     scripted(game, monkeypatch, {1: 0.8, 2: 0.6, 3: 0.8, 4: 0.8, 5: 0.8})
     list(game.play())
-    assert [each["turn"] for each in game.records] == [1, 2, 3, 4]
-    assert [each["watched"] for each in game.records] == [0.8, 0.6, 0.8, 0.8]
-    assert [each["defence_steps"] for each in game.records] == [0, 4, 0, 0]
+    assert [record["turn"] for record in game.records] == [1, 2, 3, 4]
+    assert [record["watched"] for record in game.records] == [0.8, 0.6, 0.8, 0.8]
+    assert [record["defence_steps"] for record in game.records] == [0, 4, 0, 0]
 
 
 def test_just_at_the_threshold_is_not_above_it(tmp_path, monkeypatch):
     game = tiny_game(tmp_path, patience_turns=1, max_turns=2, c_low=0.1, c_high=0.7)
     scripted(game, monkeypatch, {1: 0.7, 2: 0.7})
     list(game.play())
-    assert [each["defence_steps"] for each in game.records] == [4, 4]
+    assert [record["defence_steps"] for record in game.records] == [4, 4]
 
 
 def test_turns_run_out(tmp_path):
     game = tiny_game(tmp_path, max_turns=2)
-    told = list(game.play())
-    assert [each["turn"] for each in game.records] == [1, 2]
-    assert [each["phase"] for each in told if "record" in each] == ["attacked", "defended"] * 2
+    steps = list(game.play())
+    assert [record["turn"] for record in game.records] == [1, 2]
+    assert [step["phase"] for step in steps if "record" in step] == ["attacked", "defended"] * 2
     assert game.over and not list(game.play())
 
 
@@ -128,8 +128,8 @@ def test_an_attack_stops_when_the_defender_is_fooled(tmp_path, monkeypatch):
     game = tiny_game(tmp_path, attack_steps=7, c_low=0.4, c_high=0.9, max_turns=2)
     scripted(game, monkeypatch, {1: 0.3, 2: 0.4})
     list(game.play())
-    assert [each["attack_steps"] for each in game.records] == [2, 7]  # validated every 2 steps
-    assert [each["stopped"] for each in game.records] == ["fooled", "budget"]
+    assert [record["attack_steps"] for record in game.records] == [2, 7]  # validated every 2 steps
+    assert [record["stopped"] for record in game.records] == ["fooled", "budget"]
 
 
 def test_a_defence_stops_when_every_set_is_held(tmp_path, monkeypatch):
@@ -160,9 +160,9 @@ def test_a_validation_reads_a_bounded_number_of_sets(tmp_path, monkeypatch):
     counts, real = [], game._measure
     monkeypatch.setattr(game, "_measure", lambda: counts.append(real()) or counts[-1])
     list(game.play())
-    assert [len(each) for each in counts] == [2, 2, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3]
-    for number, found in enumerate(counts):
-        assert {0, number // 2 + 1} <= set(found)
+    assert [len(rows) for rows in counts] == [2, 2, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3]
+    for number, rows in enumerate(counts):
+        assert {0, number // 2 + 1} <= set(rows)
     assert set(game.last_accuracy) == set(range(7))
 
 
@@ -195,19 +195,19 @@ def test_sets_are_drawn_as_the_settings_say(tmp_path, monkeypatch, corpora, shar
     for game.step in range(60):
         game._pairs(16)
     expected = 960 * np.array(shares)
-    found = np.array([counts[turn] for turn in range(3)])
-    assert ((found - expected) ** 2 / expected).sum() < 13.8  # chi-square, 2 degrees, p = 0.001
+    drawn = np.array([counts[turn] for turn in range(3)])
+    assert ((drawn - expected) ** 2 / expected).sum() < 13.8  # chi-square, 2 degrees, p = 0.001
 
 
 def test_pairs_answer_the_same_contexts(tmp_path):
     game = tiny_game(tmp_path)
     for turn in range(2):
         game._collect(turn)
-    said = {turn: game.samples.all(turn, "train") for turn in range(2)}
+    samples = {turn: game.samples.all(turn, "train") for turn in range(2)}
     known = {
         (row, text)
-        for each in said.values()
-        for row, text in zip(each["row"], each["response"], strict=True)
+        for columns in samples.values()
+        for row, text in zip(columns["row"], columns["response"], strict=True)
     }
     corpus = list(iterate(game.human["train"]))
     human, machine = game._pairs(12)
@@ -226,15 +226,15 @@ def test_only_the_side_whose_turn_it_is_learns(tmp_path):
         "frozen": game.defender.hvr.model,
     }
     before = {name: weights(model) for name, model in sides.items()}
-    for told in game.play():
-        phase = told["phase"]
+    for progress in game.play():
+        phase = progress["phase"]
         now = {name: weights(model) for name, model in sides.items()}
         if phase in ("attack", "defence"):
             assert not equal(before[phase], now[phase])
             kept = sides.keys() - {phase}
-            assert all(equal(before[name], now[name]) for name in kept if told["step"] > 1)
+            assert all(equal(before[name], now[name]) for name in kept if progress["step"] > 1)
         assert equal(before["frozen"], now["frozen"])
-        assert all(each.grad is None for model in sides.values() for each in model.parameters())
+        assert all(value.grad is None for model in sides.values() for value in model.parameters())
         assert not any(model.training for model in sides.values())
         before = now
 
@@ -244,9 +244,9 @@ def test_gradients_of_an_attack_never_reach_the_judges(tmp_path, monkeypatch):
     watch(
         game, monkeypatch, "_update",
         lambda g: seen.extend(
-            each.grad is None
+            value.grad is None
             for judge in (g.defender.hvm, g.defender.hvr)
-            for each in judge.model.parameters()
+            for value in judge.model.parameters()
         ),
     )  # fmt: skip
     game.attack_step()
@@ -273,12 +273,14 @@ def test_accuracies_by_hand(tmp_path):
         one.with_response(text, "") for one, text in zip(human, samples["response"], strict=True)
     ]
     first, second = game.defender.hvm, game.defender.hvr
-    ours, theirs = (np.sqrt(first(each) * second(each)) for each in (human, machine))
-    found = game._accuracy_of(samples)
-    assert found["pairwise"] == (ours > theirs).mean()
-    assert found["hvm"] == (first(human) > first(machine)).mean()
-    odds = [each / (1 - each) for each in (ours, theirs)]
-    assert_close(found["probability"], (odds[0] / (odds[0] + odds[1])).mean())
+    human_scores, machine_scores = (
+        np.sqrt(first(passages) * second(passages)) for passages in (human, machine)
+    )
+    accuracy = game._accuracy_of(samples)
+    assert accuracy["pairwise"] == (human_scores > machine_scores).mean()
+    assert accuracy["hvm"] == (first(human) > first(machine)).mean()
+    odds = [scores / (1 - scores) for scores in (human_scores, machine_scores)]
+    assert_close(accuracy["probability"], (odds[0] / (odds[0] + odds[1])).mean())
 
 
 def test_samples_and_attackers_are_kept(tmp_path):
@@ -313,9 +315,9 @@ def test_samples_left_by_other_settings_are_not_used(tmp_path):
 
 def test_a_seed_is_a_game(tmp_path):
     games = [tiny_game(tmp_path / str(n), max_turns=1, seed=n // 2) for n in range(3)]
-    for each in games:
-        list(each.play())
-    one, again, other = (weights(each.defender.hvm.model) for each in games)
+    for game in games:
+        list(game.play())
+    one, again, other = (weights(game.defender.hvm.model) for game in games)
     assert equal(one, again) and not equal(one, other)
     assert games[0].records == games[1].records
 

@@ -117,9 +117,9 @@ def test_parts_share_no_dialogue_and_drop_short_responses(run):
     dialogues = [set(part["dialogue_id"]) for part in parts.values()]
     assert not (dialogues[0] & dialogues[1] or dialogues[0] & dialogues[2])
     assert not dialogues[1] & dialogues[2]
-    every = [each for part in parts.values() for each in iterate(part)]
-    assert all(5 <= count_tokens(each.response) <= 40 for each in every)
-    assert len(every) == 160 * 2 and not any(each.response == "yes ." for each in every)
+    every = [passage for part in parts.values() for passage in iterate(part)]
+    assert all(5 <= count_tokens(passage.response) <= 40 for passage in every)
+    assert len(every) == 160 * 2 and not any(passage.response == "yes ." for passage in every)
     short = make_parts(replace(run, min_response=1, max_eval_passages=-1), 0)
     assert sum(map(len, short.values())) == 160 * 3
     few = make_parts(replace(run, max_passages=30, max_eval_passages=5), 0)
@@ -139,9 +139,9 @@ def test_parts_share_no_dialogue_and_drop_short_responses(run):
     ],
 )
 def test_of_two_limits_the_stricter_counts(settings, limits):
-    found = protocol._filters(GeneratorRun(**settings))
+    filters = protocol._filters(GeneratorRun(**settings))
     names = ("min_response", "max_response", "min_context", "max_context")
-    assert tuple(getattr(found, name) for name in names) == limits
+    assert tuple(getattr(filters, name) for name in names) == limits
 
 
 def test_backward_reads_the_response_and_says_what_came_before(run):
@@ -212,15 +212,15 @@ def base(trained, tmp_path_factory):
 
 def test_a_pretrained_model_is_tuned_in_full_precision(run, base):
     generator = build(replace(run, model=str(base)), make_parts(run, 0)["train"])
-    assert {each.dtype for each in generator.model.parameters()} == {torch.float32}
-    assert all(each.requires_grad for each in generator.model.parameters())
+    assert {value.dtype for value in generator.model.parameters()} == {torch.float32}
+    assert all(value.requires_grad for value in generator.model.parameters())
     assert generator.prompts.style == "turns"
 
 
 def test_lora_trains_adapters_alone_and_saves_them_merged(run, base):
     run = replace(run, model=str(base), tune="lora")
     generator = build(run, make_parts(run, 0)["train"])
-    names = [name for name, each in generator.model.named_parameters() if each.requires_grad]
+    names = [name for name, value in generator.model.named_parameters() if value.requires_grad]
     assert names and all("lora_" in name for name in names)
     results = train_generator(run, replace(CONFIG, max_steps=5))
     assert results.signature.startswith("mle:pretrained|")
@@ -344,6 +344,6 @@ def copied(generator, passages):
     """Share of paraphrases that name the thing which the source names."""
     some = list(iterate(passages))
     answers = respond(GeneratorResponder(generator, DECODINGS["greedy"], 1, 12), some)
-    things = [re.search(r"thing\d+", each.context[-1].text)[0] for each in some]
+    things = [re.search(r"thing\d+", passage.context[-1].text)[0] for passage in some]
     rows = zip(things, answers, strict=True)
-    return sum(thing in each.response.split() for thing, each in rows) / len(some)
+    return sum(thing in answer.response.split() for thing, answer in rows) / len(some)

@@ -27,9 +27,9 @@ FAST = GeneratorConfig(epochs=2, learning_rate=0.02, batch_size=8, checkpoint_ev
 
 def passage(number, longer=0):
     """The reply takes up the topic, and says more of some topics than of others."""
-    asked = (Turn("B", f"hello {number} ."), Turn("A", f"do you like topic{number % 5} ?"))
-    said = f"i like topic{number % 5}" + " very much" * (number % 3 + longer) + " ."
-    return Passage(asked[-1 - number % 2 :], said, id=f"{number}", dialogue_id=f"{number}")
+    turns = (Turn("B", f"hello {number} ."), Turn("A", f"do you like topic{number % 5} ?"))
+    response = f"i like topic{number % 5}" + " very much" * (number % 3 + longer) + " ."
+    return Passage(turns[-1 - number % 2 :], response, id=f"{number}", dialogue_id=f"{number}")
 
 
 PASSAGES = [passage(number) for number in range(28)]
@@ -37,8 +37,8 @@ PASSAGES = [passage(number) for number in range(28)]
 
 @pytest.fixture(scope="module")
 def tokenizer():
-    said = [turn.text for each in PASSAGES for turn in each.context]
-    return word_tokenizer([*said, *(each.response for each in PASSAGES)], 200)
+    texts = [turn.text for passage in PASSAGES for turn in passage.context]
+    return word_tokenizer([*texts, *(passage.response for passage in PASSAGES)], 200)
 
 
 @pytest.fixture(scope="module")
@@ -67,23 +67,23 @@ def make(kind, tokenizer, seed=0, dropout=0.0, positions=48, style="turns"):
 
 
 def weights(model):
-    return torch.cat([each.detach().flatten() for each in model.parameters()]).clone()
+    return torch.cat([value.detach().flatten() for value in model.parameters()]).clone()
 
 
-def alone(generator, each, loss_on="response"):
+def alone(generator, passage, loss_on="response"):
     """Losses of a passage's tokens, from the logits of a forward pass without any padding."""
     tokenizer, end = generator.tokenizer, [generator.tokenizer.eos_token_id]
 
     def ids(text):
         return tokenizer(text, add_special_tokens=False)["input_ids"] + end
 
-    prompt = [token for turn in each.context for token in ids(turn.text)]
-    said = ids(each.response)
+    prompt = [token for turn in passage.context for token in ids(turn.text)]
+    response = ids(passage.response)
     if generator.is_encoder_decoder:
-        given = torch.tensor([[tokenizer.bos_token_id, *said[:-1]]])
+        given = torch.tensor([[tokenizer.bos_token_id, *response[:-1]]])
         logits = generator.model(torch.tensor([prompt]), decoder_input_ids=given).logits[0]
-        return F.cross_entropy(logits, torch.tensor(said), reduction="none")
-    row = torch.tensor(prompt + said)
+        return F.cross_entropy(logits, torch.tensor(response), reduction="none")
+    row = torch.tensor(prompt + response)
     losses = -generator.model(row[None]).logits[0].log_softmax(-1)
     losses = torch.stack([losses[at - 1, row[at]] for at in range(1, len(row))])
     return losses if loss_on == "all" else losses[len(prompt) - 1 :]
@@ -103,21 +103,21 @@ def one_step(generator, passages, **settings):
 @pytest.mark.parametrize(("kind", "loss_on"), [*((k, "response") for k in KINDS), ("gpt2", "all")])
 def test_the_loss_of_a_batch_by_hand(kind, loss_on, average_over, tokenizer, train):
     generator = make(kind, tokenizer)
-    losses = [alone(generator, each, loss_on) for each in PASSAGES]
+    losses = [alone(generator, passage, loss_on) for passage in PASSAGES]
     parts = sum(map(len, losses)) if average_over == "tokens" else len(PASSAGES)
-    expected = sum(each.sum() for each in losses).item() / parts
-    found, _ = one_step(generator, train, loss_on=loss_on, average_over=average_over)
-    assert_close(found["loss"], expected)
+    expected = sum(loss.sum() for loss in losses).item() / parts
+    numbers, _ = one_step(generator, train, loss_on=loss_on, average_over=average_over)
+    assert_close(numbers["loss"], expected)
 
 
 @pytest.mark.parametrize("weighting", ["none", "tf-idf"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_gradient_is_that_of_a_loop_over_weighted_responses(kind, weighting, tokenizer, train):
     generator = make(kind, tokenizer)
-    said = [each.response for each in PASSAGES]
-    count = TfIdfWeights(said)(said) if weighting == "tf-idf" else np.ones(len(said))
+    responses = [passage.response for passage in PASSAGES]
+    count = TfIdfWeights(responses)(responses) if weighting == "tf-idf" else np.ones(len(responses))
     assert (len(set(count)) > 1) == (weighting == "tf-idf")
-    losses = [alone(generator, each) for each in PASSAGES]
+    losses = [alone(generator, passage) for passage in PASSAGES]
     tokens = sum(map(len, losses))
     terms = []
     for weight, loss in zip(count, losses, strict=True):
@@ -150,9 +150,9 @@ def test_perplexity_by_hand_whatever_stands_in_a_batch(
     trainer, held_out = GeneratorTrainer(generator, train), Examples(generator, validation)
     for tokens in (1, 60, 100_000):
         monkeypatch.setattr(likelihood, "_EVALUATION_TOKENS", tokens)
-        found = trainer.validate(held_out)
-        assert_close(found["validation_loss"], losses.mean().item())
-        assert_close(found["perplexity"], losses.mean().exp().item())
+        numbers = trainer.validate(held_out)
+        assert_close(numbers["validation_loss"], losses.mean().item())
+        assert_close(numbers["perplexity"], losses.mean().exp().item())
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -169,12 +169,12 @@ def test_it_learns_who_likes_what(kind, tokenizer, train, validation):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_seed_is_a_run(kind, tokenizer, train, validation):
-    found = []
+    logs = []
     for seed in (1, 1, 2):
         generator = make(kind, tokenizer, dropout=0.2)
         trainer = GeneratorTrainer(generator, train, replace(FAST, seed=seed))
-        found.append((list(trainer.train(validation)), weights(generator.model)))
-    (one, first), (again, second), (_, other) = found
+        logs.append((list(trainer.train(validation)), weights(generator.model)))
+    (one, first), (again, second), (_, other) = logs
     assert one == again and torch.equal(first, second)
     assert not torch.equal(first, other)
 
@@ -266,13 +266,13 @@ def test_batches_hold_every_passage_once_and_in_time_all_of_them(tokenizer):
     examples = Examples(make("gpt2", tokenizer, positions=200), to_passages(rows))
     seen = set()
     for epoch in range(40):
-        found = examples.batches(8, [0, epoch])
-        assert [len(batch) for batch in found] == [8, 8, 8]
-        flat = np.concatenate(found).tolist()
+        batches = examples.batches(8, [0, epoch])
+        assert [len(batch) for batch in batches] == [8, 8, 8]
+        flat = np.concatenate(batches).tolist()
         assert len(set(flat)) == 24
         seen.update(flat)
     assert seen == set(range(30))  # the longest among them, which sorting puts last
-    spans = [np.ptp(examples.sizes[batch]) for batch in found]
+    spans = [np.ptp(examples.sizes[batch]) for batch in batches]
     assert max(spans) < np.ptp(examples.sizes)
 
 

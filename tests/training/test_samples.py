@@ -27,17 +27,17 @@ def samples(tmp_path) -> AttackerSamples:
 def test_what_was_added_comes_back_also_to_others(samples):
     samples.add(0, "train", columns(5))
     samples.add(0, "validation", columns(3, "rain"))
-    for each in (samples, AttackerSamples(samples.folder)):
-        assert each.all(0, "train") == columns(5)
-        assert each.all(0, "validation") == columns(3, "rain")
-        assert (each.size(0, "train"), each.size(0, "validation")) == (5, 3)
+    for stored in (samples, AttackerSamples(samples.folder)):
+        assert stored.all(0, "train") == columns(5)
+        assert stored.all(0, "validation") == columns(3, "rain")
+        assert (stored.size(0, "train"), stored.size(0, "validation")) == (5, 3)
 
 
-def test_rows_come_in_the_order_they_are_asked_for(samples):
+def test_rows_come_in_the_requested_order(samples):
     samples.add(0, "train", columns(5))
-    found = samples.take(0, "train", [4, 0, 4])
-    assert found["row"] == [14, 10, 14]
-    assert found["response"] == [columns(5)["response"][row] for row in (4, 0, 4)]
+    subset = samples.take(0, "train", [4, 0, 4])
+    assert subset["row"] == [14, 10, 14]
+    assert subset["response"] == [columns(5)["response"][row] for row in (4, 0, 4)]
 
 
 def test_only_the_rows_asked_for_are_read_into_memory(samples):

@@ -37,8 +37,8 @@ def pairs():
         for n in range(400)
     )
     parts = {"train": 0.7, "validation": 0.3}
-    ours, theirs = split(human, parts), split(machine, parts)
-    return {name: Pairing()(ours[name], theirs[name]) for name in parts}
+    human_parts, machine_parts = split(human, parts), split(machine, parts)
+    return {name: Pairing()(human_parts[name], machine_parts[name]) for name in parts}
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def trainer(tokenizer, config=FAST, checkpoint=None, seed=0):
 
 
 def weights(trained):
-    return torch.cat([each.detach().flatten() for each in trained.plain.parameters()])
+    return torch.cat([value.detach().flatten() for value in trained.plain.parameters()])
 
 
 @pytest.mark.parametrize("loss", ["pointwise", "pairwise"])
@@ -72,8 +72,8 @@ def test_a_seed_is_a_run(pairs, tokenizer):
     one, again, other = (
         trainer(tokenizer, replace(FAST, epochs=1, seed=seed)) for seed in (1, 1, 2)
     )
-    for each in (one, again, other):
-        list(each.train(pairs["train"], pairs["validation"]))
+    for trained_once in (one, again, other):
+        list(trained_once.train(pairs["train"], pairs["validation"]))
     assert torch.equal(weights(one), weights(again))
     assert not torch.equal(weights(one), weights(other))
 
@@ -112,9 +112,9 @@ def test_validation_numbers_by_hand(pairs, tokenizer):
     labels = np.array(pairs["validation"]["label"])
     probabilities = 1 / (1 + np.exp(-margins))
     expected = -np.log(np.where(labels == 1, probabilities, 1 - probabilities)).mean()
-    found = trained.validate(pairs["validation"])
-    assert_close(found["validation_loss"], expected)
-    assert found["validation_accuracy"] == ((probabilities >= 0.5) == labels).mean()
+    numbers = trained.validate(pairs["validation"])
+    assert_close(numbers["validation_loss"], expected)
+    assert numbers["validation_accuracy"] == ((probabilities >= 0.5) == labels).mean()
 
 
 @pytest.mark.parametrize(
@@ -133,11 +133,11 @@ def test_schedules_by_hand(settings, rates):
 
 def test_prefixes_are_never_empty_and_vary():
     passage = Passage((Turn("A", "q"),), "one two three four", author="bot")
-    found = _random_prefixes([passage] * 100, [0, 0])
-    assert {each.response for each in found} == {
+    prefixes = _random_prefixes([passage] * 100, [0, 0])
+    assert {prefix.response for prefix in prefixes} == {
         "one", "one two", "one two three", "one two three four"
     }  # fmt: skip
-    assert {each.author for each in found} == {"bot"}
+    assert {prefix.author for prefix in prefixes} == {"bot"}
 
 
 def test_unknown_settings_and_unpaired_data_are_refused(pairs, tokenizer):

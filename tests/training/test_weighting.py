@@ -21,25 +21,25 @@ CORPUS = [
 
 
 def test_scores_by_hand():
-    found = TfIdfWeights(CORPUS)
-    assert found.score("i do not know .") == pytest.approx(log(8 / 3))
+    weights = TfIdfWeights(CORPUS)
+    assert weights.score("i do not know .") == pytest.approx(log(8 / 3))
     # know once, cat twice, black once: (1 log 8/3 + 2 log 4 + 1 log 4 + 2 log 4) / 4
-    assert found.score(CORPUS[1]) == pytest.approx((log(8 / 3) + 5 * log(4)) / 4)
-    assert found.score(CORPUS[2]) == pytest.approx((3 * log(4) + log(8)) / 4)
-    assert found.score("they are not .") == 0
-    assert found.score("") == 0
-    assert found.score("never seen zebras") == pytest.approx(log(8))  # `never` and `seen` are stops
-    assert found.score("CAT") == found.score("cat")
+    assert weights.score(CORPUS[1]) == pytest.approx((log(8 / 3) + 5 * log(4)) / 4)
+    assert weights.score(CORPUS[2]) == pytest.approx((3 * log(4) + log(8)) / 4)
+    assert weights.score("they are not .") == 0
+    assert weights.score("") == 0
+    assert weights.score("never seen zebras") == pytest.approx(log(8))  # two stop words
+    assert weights.score("CAT") == weights.score("cat")
 
 
 def test_weights_by_hand_with_the_cap():
     # Scores 0.9808, 1.9781, 1.5596, 2.0794 and 0: none is above 3 * 0.9808, and 0 becomes 0.9808.
     scores = [log(8 / 3), (log(8 / 3) + 5 * log(4)) / 4, (3 * log(4) + log(8)) / 4, log(8)]
     scores.append(scores[0])
-    expected = [5 * each / sum(scores) for each in scores]
-    found = TfIdfWeights(CORPUS)([*CORPUS[:4], "they are not ."])
-    assert found == pytest.approx(expected)
-    assert found == pytest.approx([0.6471, 1.3050, 1.0289, 1.3719, 0.6471], abs=1e-4)
+    expected = [5 * score / sum(scores) for score in scores]
+    weights = TfIdfWeights(CORPUS)([*CORPUS[:4], "they are not ."])
+    assert weights == pytest.approx(expected)
+    assert weights == pytest.approx([0.6471, 1.3050, 1.0289, 1.3719, 0.6471], abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -51,17 +51,17 @@ def test_weights_by_hand_with_the_cap():
     ],
 )
 def test_scores_are_cut_at_so_many_times_the_smallest_positive_one(cap, expected):
-    found = TfIdfWeights(CORPUS, cap).weights(np.array([1.0, 10.0, 3.0, 0.0, 2.0]))
-    assert found == pytest.approx(expected)
+    weights = TfIdfWeights(CORPUS, cap).weights(np.array([1.0, 10.0, 3.0, 0.0, 2.0]))
+    assert weights == pytest.approx(expected)
 
 
 def test_weights_of_any_batch_average_one():
     rng = np.random.default_rng(0)
     weights = TfIdfWeights(CORPUS)
     for size in (1, 2, 7, 64, 1_000):
-        found = weights.weights(rng.exponential(size=size) * rng.integers(0, 2, size))
-        assert found.mean() == pytest.approx(1, abs=1e-12)
-        assert (found > 0).all() and found.max() <= 3.000001 * found.min()
+        scaled = weights.weights(rng.exponential(size=size) * rng.integers(0, 2, size))
+        assert scaled.mean() == pytest.approx(1, abs=1e-12)
+        assert (scaled > 0).all() and scaled.max() <= 3.000001 * scaled.min()
 
 
 def test_order_does_not_matter():
