@@ -336,7 +336,7 @@ class FunctionResponder:
         name (`str`):
             Name in tables.
 
-    Example:
+    Examples:
         >>> from dialeval.dialogues import Passage, Turn
         >>> shout = FunctionResponder(lambda turns: turns[-1].upper(), "shout")
         >>> [(index, answer.response) for index, answer in

@@ -195,7 +195,7 @@ def _by_status(status: int, name: str, error: BaseException) -> BadInput:
 def without_tokens(text: Any) -> str:
     """A text without access tokens.
 
-    Example:
+    Examples:
         >>> without_tokens("Bearer hf_abcdefghijkl failed")
         'Bearer hf_... failed'
     """

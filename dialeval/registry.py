@@ -126,7 +126,7 @@ def source_of(point: EntryPoint) -> str:
 def is_object_spec(text: str) -> bool:
     """Whether a text looks like `package.module:object`, and not like a path or a URL.
 
-    Example:
+    Examples:
         >>> is_object_spec("my_package.evaluators:Mine"), is_object_spec("http://localhost:80/v1")
         (True, False)
     """

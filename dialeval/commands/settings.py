@@ -34,7 +34,7 @@ def with_settings(
     Returns:
         `Callable`: A decorator.
 
-    Example:
+    Examples:
         >>> from dataclasses import dataclass, field
         >>> @dataclass
         ... class Settings:
@@ -49,8 +49,8 @@ def with_settings(
     options = {name: _options(schema, shown) for name, schema in schemas.items()}
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        own = inspect.signature(command, eval_str=True).parameters
-        kept = [item for name, item in own.items() if name not in schemas]
+        declared = inspect.signature(command, eval_str=True).parameters
+        kept = [item for name, item in declared.items() if name not in schemas]
         names = {item.name for item in kept}
         generated = [item for group in options.values() for item in group]
         parameters = [*kept, *(item for item in generated if item.name not in names)]

@@ -149,7 +149,7 @@ class InputFormat:
 def chat_messages(turns: Sequence[Turn]) -> list[dict[str, str]]:
     """Turns as chat messages: the last one is the user's, and roles alternate back from there.
 
-    Example:
+    Examples:
         >>> [message["role"] for message in chat_messages([Turn("A", "hi"), Turn("B", "hello")])]
         ['assistant', 'user']
     """

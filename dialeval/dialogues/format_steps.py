@@ -88,7 +88,7 @@ def edges(text: str, markers: tuple[str, ...] = ()) -> Edges:
         markers (`tuple[str, ...]`, *optional*):
             Tokens to treat as markers besides those that look like one.
 
-    Example:
+    Examples:
         >>> edges("_go some what ? _eos")
         Edges(start='_go', core='some what ?', end='_eos')
         >>> edges("hi STOP", markers=("STOP",)).end
@@ -114,7 +114,7 @@ def _edge_patterns(markers: tuple[str, ...]) -> tuple[re.Pattern, ...]:
 def drop_markers(text: str, markers: tuple[str, ...] = ()) -> str:
     """The text without start, end and other control tokens; given ones are cut at the ends only.
 
-    Example:
+    Examples:
         >>> drop_markers("<s> hi __eou__ there </s>")
         'hi   there'
     """
@@ -124,7 +124,7 @@ def drop_markers(text: str, markers: tuple[str, ...] = ()) -> str:
 def unescape(text: str) -> str:
     """The text with HTML entities replaced by their characters.
 
-    Example:
+    Examples:
         >>> unescape("you &amp; me, a&b")
         'you & me, a&b'
     """
@@ -134,7 +134,7 @@ def unescape(text: str) -> str:
 def repair(text: str) -> str:
     """The text with UTF-8 that was read as CP-1252 or Latin-1 decoded correctly.
 
-    Example:
+    Examples:
         >>> repair("naÃ¯ve cafÃ©"), repair("café")
         ('naïve café', 'café')
     """
@@ -152,7 +152,7 @@ def _decode_match(match: re.Match) -> str:
 def drop_controls(text: str) -> str:
     """The text without control and invisible characters.
 
-    Example:
+    Examples:
         >>> drop_controls("a\\u200bb\\x07")
         'ab'
     """
@@ -162,7 +162,7 @@ def drop_controls(text: str) -> str:
 def fix_encoding(text: str) -> str:
     """The text without entities, broken UTF-8 and control characters.
 
-    Example:
+    Examples:
         >>> fix_encoding("&lt;cafÃ©\\x07&gt;")
         '<café>'
     """
@@ -172,7 +172,7 @@ def fix_encoding(text: str) -> str:
 def straighten(text: str) -> str:
     """The text with plain quotes and dashes, and characters in their usual form (NFKC).
 
-    Example:
+    Examples:
         >>> straighten("\\u201ca\\u201d \\u2014 \\ufb01ne…")
         '"a" - fine...'
     """
@@ -186,7 +186,7 @@ def straighten(text: str) -> str:
 def join_contractions(text: str) -> str:
     """The text with contractions in one piece.
 
-    Example:
+    Examples:
         >>> join_contractions("i 'm sure you do n't , it ' s gon na rain")
         "i'm sure you don't , it's gonna rain"
     """
@@ -196,7 +196,7 @@ def join_contractions(text: str) -> str:
 def tighten(text: str) -> str:
     """The text without spaces before punctuation and inside quotes and brackets.
 
-    Example:
+    Examples:
         >>> tighten('hello , " you " ( there ) ? :)')
         'hello, "you" (there)? :)'
     """
@@ -206,7 +206,7 @@ def tighten(text: str) -> str:
 def collapse(text: str) -> str:
     """The text with one plain space between words.
 
-    Example:
+    Examples:
         >>> collapse(" a  b\\u00a0c\\n")
         'a b c'
     """
@@ -216,7 +216,7 @@ def collapse(text: str) -> str:
 def drop_final(text: str) -> str:
     """The text without the punctuation that ends its last sentence.
 
-    Example:
+    Examples:
         >>> drop_final('he said "no!"'), drop_final("why ?!")
         ('he said "no"', 'why ')
     """
@@ -226,7 +226,7 @@ def drop_final(text: str) -> str:
 def cut(text: str, max_tokens: int) -> str:
     """The text up to a number of words and punctuation marks.
 
-    Example:
+    Examples:
         >>> cut("see you, then", 3)
         'see you,'
     """

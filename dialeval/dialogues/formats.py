@@ -270,7 +270,7 @@ def format_of(path: Path, name: str | None = None) -> Format:
 def is_hub_name(path: Path | str) -> bool:
     """Whether a name that is no file can be a dataset on the Hub.
 
-    Example:
+    Examples:
         >>> is_hub_name("hub:owner/name:test"), is_hub_name("owner/name"), is_hub_name("a/b.jsonl")
         (True, True, False)
     """

@@ -62,7 +62,7 @@ def derangement(
     Returns:
         `np.ndarray`: For each item, the index of the item that replaces it.
 
-    Example:
+    Examples:
         >>> groups = np.array([0, 0, 1, 1, 2])
         >>> order = derangement(groups, np.random.default_rng(0))
         >>> sorted(order.tolist()), bool((groups[order] == groups).any())

@@ -32,7 +32,7 @@ class Normaliser:
         max_tokens (`int`, *optional*):
             Cut to so many words and punctuation marks, for data where one side was cut off.
 
-    Example:
+    Examples:
         >>> Normaliser()("_go I do n't know , donâ€™t ask ! _eos")
         "i don't know, don't ask"
         >>> Normaliser(max_tokens=3)("I do n't know , do you ?")
@@ -93,7 +93,7 @@ class Normaliser:
 def normalise(text: str) -> str:
     """The text with its format levelled by the default [`Normaliser`].
 
-    Example:
+    Examples:
         >>> normalise("Hello , you ?") == normalise("hello, you")
         True
     """

@@ -164,7 +164,7 @@ def read_dialogues(
 ) -> Iterator[Dialogue]:
     """The dialogues of a file one by one, as its reader gives them.
 
-    Example:
+    Examples:
         >>> from pathlib import Path
         >>> from tempfile import mkdtemp
         >>> path = Path(mkdtemp()) / "talk.txt"

@@ -24,7 +24,7 @@ class SeenDialogues(UserWarning):
 def position(dialogue_id: str, seed: int = 0) -> float:
     """A dialogue's position in `[0, 1)`, the same on every machine and in every corpus.
 
-    Example:
+    Examples:
         >>> 0 <= position("d1") < 1, position("d1") == position("d1"), position("d1", seed=1)
         (True, True, 0.41144441722598096)
     """

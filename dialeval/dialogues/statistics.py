@@ -101,7 +101,7 @@ def describe(passages: Passages, report: ReadReport, frequent: int = 10) -> Desc
 def summary(histogram: Counter) -> Summary:
     """Mean, spread and quartiles of a histogram.
 
-    Example:
+    Examples:
         >>> summary(Counter({1: 2, 4: 2})).mean
         2.5
     """

@@ -16,7 +16,7 @@ TOKEN = re.compile(
 def tokens(text: str) -> list[str]:
     """Words and punctuation marks of a text.
 
-    Example:
+    Examples:
         >>> tokens("Don't go , <unk>...")
         ["Don't", 'go', ',', '<unk>', '...']
     """
@@ -26,7 +26,7 @@ def tokens(text: str) -> list[str]:
 def count_tokens(text: str) -> int:
     """Number of words and punctuation marks.
 
-    Example:
+    Examples:
         >>> count_tokens("see you at noon!")
         5
     """

@@ -41,7 +41,7 @@ _UNFINISHED = re.compile(
 def upper_share(text: str) -> float:
     """Share of the letters that are in upper case.
 
-    Example:
+    Examples:
         >>> upper_share("Oh no")
         0.25
     """
@@ -54,7 +54,7 @@ def upper_share(text: str) -> float:
 def starts_upper(text: str) -> bool:
     """Whether the first letter is in upper case.
 
-    Example:
+    Examples:
         >>> starts_upper('"Oh" no'), starts_upper("oh No")
         (True, False)
     """
@@ -64,7 +64,7 @@ def starts_upper(text: str) -> bool:
 def has_final(text: str) -> bool:
     """Whether the text ends with sentence punctuation.
 
-    Example:
+    Examples:
         >>> has_final('he said "no."'), has_final("and then")
         (True, False)
     """
@@ -75,7 +75,7 @@ def has_final(text: str) -> bool:
 def is_unfinished(text: str) -> bool:
     """Whether the text breaks off after an English word that seldom ends a sentence.
 
-    Example:
+    Examples:
         >>> is_unfinished("i went to the"), is_unfinished("i went home")
         (True, False)
     """
@@ -85,7 +85,7 @@ def is_unfinished(text: str) -> bool:
 def foreign_share(text: str) -> float:
     """Share of the characters that are not ASCII.
 
-    Example:
+    Examples:
         >>> foreign_share("olé")
         0.3333333333333333
     """

@@ -75,7 +75,7 @@ class Dialogue:
     def from_texts(cls, texts: Iterable[str], id: str = "", **fields: Any) -> "Dialogue":
         """Alternate the speakers `"A"` and `"B"` over plain texts.
 
-        Example:
+        Examples:
             >>> [turn.speaker for turn in Dialogue.from_texts(["hi", "hello", "bye"]).turns]
             ['A', 'B', 'A']
         """
@@ -134,7 +134,7 @@ def alternate(texts: Iterable[str], author: str = "human") -> tuple[Turn, ...]:
 def merge_by_speaker(turns: Iterable[Turn]) -> tuple[Turn, ...]:
     """Join what one speaker says in a row into one turn.
 
-    Example:
+    Examples:
         >>> [turn.text for turn in merge_by_speaker([Turn("A", "hi"), Turn("A", "there")])]
         ['hi there']
     """

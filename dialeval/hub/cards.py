@@ -47,7 +47,7 @@ def _source(name: str) -> str:
 def escape_md(text: Any) -> Markup:
     """User text as one line of Markdown without any markup.
 
-    Example:
+    Examples:
         >>> print(escape_md("<b>|![x](http://a)"))
         &lt;b&gt;\\|\\!\\[x\\]\\(http://a\\)
     """
@@ -63,7 +63,7 @@ def code(text: Any) -> Markup:
 def with_interval(row: Mapping[str, Any]) -> str:
     """A measured number with its interval, if it has one.
 
-    Example:
+    Examples:
         >>> with_interval({"value": 0.7123, "low": 0.69, "high": 0.73})
         '0.712 [0.690, 0.730]'
     """
@@ -131,7 +131,7 @@ def split_signature(shares: Mapping[str, float], seed: int, options: Mapping[str
     Returns:
         `str`: The signature.
 
-    Example:
+    Examples:
         >>> split_signature({"a": 0.5, "b": 0.5}, 0, {"cut": {"context_turns": None}})
         'split|parts:a=0.5,b=0.5|ctx:2|seed:0|v:0.1.0'
     """

@@ -57,7 +57,7 @@ def files_of(kind: type) -> list[Path]:
 def _reference(kind: type) -> str:
     """The name of a class in `auto_map`.
 
-    Example:
+    Examples:
         >>> _reference(Path)
         'pathlib.Path'
     """

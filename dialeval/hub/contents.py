@@ -173,7 +173,7 @@ def _set_base(contents: Contents, name: str, folder: Path) -> None:
 def strip_paths(value: Any, inside: bool = False) -> Any:
     """JSON whose settings name files without their local folders.
 
-    Example:
+    Examples:
         >>> strip_paths({"settings": {"data": "/home/ann/a.txt,b.txt", "seed": 0}})
         {'settings': {'data': 'a.txt,b.txt', 'seed': 0}}
     """

@@ -94,7 +94,7 @@ def recognise(path: Path | str) -> Item:
 def identify(names: Collection[str], read: Callable[[str], dict[str, Any]]) -> str:
     """Kind and architecture from the names of top-level files and the content of small ones.
 
-    Example:
+    Examples:
         >>> contents = {"scorer.json": {"kind": "svm"}}
         >>> identify(["scorer.json", "model.skops", "README.md"], contents.get)
         'discriminator svm'

@@ -64,7 +64,7 @@ def compute_boxes(metric: Any, boxes: dict[str, str | None]) -> dict[str, Any]:
 def parse_box(key: str, box: str) -> Any:
     """Parse the JSON of a box.
 
-    Example:
+    Examples:
         >>> parse_box("predictions", "[0.9, 0.2]")
         [0.9, 0.2]
     """

@@ -42,7 +42,7 @@ class ActEnt:
 def parse_actent(line: str) -> ActEnt:
     """Parse a line of the released tool's representation, ignoring tenses and commands.
 
-    Example:
+    Examples:
         >>> parsed = parse_actent("past_tenses try_activity usb_entity no_cmd __eou__")
         >>> sorted(parsed.activities), sorted(parsed.entities)
         (['try'], ['usb'])
@@ -81,7 +81,7 @@ class ActEntResult(TypedDict):
 def set_overlap(predicted: Collection[str], reference: Collection[str]) -> Overlap:
     """Precision, recall and F1 of a set against a reference; all are 0 if they share nothing.
 
-    Example:
+    Examples:
         >>> set_overlap({"install", "boot"}, {"install", "mount", "try"}).f1
         0.4
     """
@@ -103,7 +103,7 @@ def counted_references(references: Iterable[ActEnt], skip: str = "none") -> np.n
             activity, as the released evaluation does, also for entities. `"no-activity"` skips it
             only if none of them has one.
 
-    Example:
+    Examples:
         >>> mixed = parse_actent("a_activity __eou__ none_activity __eou__")
         >>> [bool(counted_references([mixed], skip)[0]) for skip in SKIPS]
         [True, False, True]
@@ -138,7 +138,7 @@ def actent_f1(
         number `n` of counted references, and `rows`: the F1s of each response, shape
         `(responses, 2)`, NaN where skipped.
 
-    Example:
+    Examples:
         >>> response = parse_actent("try_activity usb_entity __eou__")
         >>> gold = parse_actent("try_activity boot_activity disk_entity __eou__")
         >>> result = actent_f1([response], [gold])

@@ -59,7 +59,7 @@ class ActEntLexicon:
 def embedded_lexicon() -> ActEntLexicon:
     """The small lists that come with the package.
 
-    Example:
+    Examples:
         >>> embedded_lexicon().activities["reinstalling"], embedded_lexicon().entity("Wifi")
         ('install', 'wireless')
     """
@@ -115,7 +115,7 @@ def extract(text: str, lexicon: ActEntLexicon, tags: Tags | None = None) -> ActE
     Returns:
         `ActEnt`: Activities and entities of each utterance.
 
-    Example:
+    Examples:
         >>> extracted = extract("try to mount the USB stick", embedded_lexicon())
         >>> sorted(extracted.activities), sorted(extracted.entities)
         (['mount', 'try'], ['usb'])
@@ -127,7 +127,7 @@ def extract(text: str, lexicon: ActEntLexicon, tags: Tags | None = None) -> ActE
 def plain_tags(words: Sequence[str]) -> list[str]:
     """Tags for nouns after an article or a possessive, for verbs elsewhere.
 
-    Example:
+    Examples:
         >>> plain_tags(["boot", "the", "boot"])
         ['VB', 'VB', 'NN']
     """

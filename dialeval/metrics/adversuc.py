@@ -97,7 +97,7 @@ def adversuc(
         (true positive rate, machines being positive, at a false positive rate of 5 % or 1 %;
         `None` with too few humans, or if any threshold exceeds that rate).
 
-    Example:
+    Examples:
         >>> result = adversuc([0.9, 0.4, 0.6, 0.1], [1, 1, 0, 0], pairs=["a", "b", "a", "b"])
         >>> result["adversuc"], result["pairwise_accuracy"], result["auroc"]
         (0.5, 1.0, 0.75)
@@ -144,7 +144,7 @@ def predicted_human(scores: np.ndarray, threshold: float, higher: bool = True) -
     Returns:
         `np.ndarray`: Booleans, one per score.
 
-    Example:
+    Examples:
         >>> predicted_human(np.array([0.4, 0.5, 0.6]), 0.5).tolist()
         [False, True, True]
     """
@@ -156,7 +156,7 @@ def auroc(scores: ArrayLike, labels: ArrayLike) -> float:
 
     It is the area under the ROC curve whichever of the two classes is the positive one.
 
-    Example:
+    Examples:
         >>> auroc([0.9, 0.6, 0.6, 0.1], [1, 1, 0, 0])  # 3.5 of 4 combinations
         0.875
     """
@@ -184,7 +184,7 @@ def tpr_at_fpr(scores: ArrayLike, labels: ArrayLike, fpr: float) -> float | None
         `float` or `None`: `None` if there are fewer than `1 / fpr` humans, or if too many of them
         share the lowest score.
 
-    Example:
+    Examples:
         >>> tpr_at_fpr([0.1, 0.4, 0.6, 0.8, 0.3, 0.7], [0, 0, 0, 0, 1, 1], 0.5)  # may flag .3
         0.75
     """

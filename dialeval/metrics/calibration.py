@@ -29,7 +29,7 @@ def expected_calibration_error(
     Returns:
         `float`: In `[0, 1]`; 0 if each bin's mean probability equals its share of humans.
 
-    Example:
+    Examples:
         >>> expected_calibration_error([0.9, 0.9, 0.9, 0.9, 0.2], [1, 1, 1, 0, 0])  # .15 and .2
         0.16
     """
@@ -47,7 +47,7 @@ def brier_score(probabilities: ArrayLike, is_human: ArrayLike) -> float:
     Returns:
         `float`: In `[0, 1]`; a constant 0.5 gets 0.25.
 
-    Example:
+    Examples:
         >>> brier_score([1.0, 0.5, 0.0, 0.5], [1, 1, 0, 0])
         0.125
     """
@@ -63,7 +63,7 @@ def fit_temperature(margins: ArrayLike, is_human: ArrayLike) -> float:
         that they separate the classes without an error, the upper bound that they are
         uninformative or misleading.
 
-    Example:
+    Examples:
         >>> round(fit_temperature([4.0, 4.0, 4.0, -4.0], [1, 1, 0, 0]), 2)  # 3 of 4: log 3 = 4 / T
         3.64
     """
@@ -88,7 +88,7 @@ def fit_isotonic(margins: ArrayLike, is_human: ArrayLike) -> tuple[list[float], 
         `tuple[list[float], list[float]]`: Margins and probabilities at the corners of the curve,
         for `numpy.interp`, which keeps the outer levels beyond them.
 
-    Example:
+    Examples:
         >>> corners, levels = fit_isotonic([-2.0, -1.0, 1.0, 2.0], [0, 0, 1, 1])
         >>> [round(level, 3) for level in levels]
         [0.167, 0.167, 0.833, 0.833]
@@ -125,7 +125,7 @@ def threshold_for_accuracy(
     Returns:
         `tuple[float, float]`: Threshold and share of humans predicted to be machines.
 
-    Example:
+    Examples:
         >>> threshold_for_accuracy([0.1, 0.2, 0.6, 0.8], [0, 0, 1, 1])
         (0.4, 0.0)
     """

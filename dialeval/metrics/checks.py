@@ -30,7 +30,7 @@ def scores_and_labels(
     Returns:
         `tuple[np.ndarray, np.ndarray]`: The numbers as floats and the labels as booleans.
 
-    Example:
+    Examples:
         >>> scores_and_labels([0.9, 0.2], [1, 0])[1].tolist()
         [True, False]
     """
@@ -47,7 +47,7 @@ def scores_and_labels(
 def both_kinds(labels: ArrayLike, kinds: tuple[str, str] = ("machine", "human")) -> np.ndarray:
     """Return the labels 1 and 0 as booleans, once both occur.
 
-    Example:
+    Examples:
         >>> both_kinds([1, 0, 1]).tolist()
         [True, False, True]
     """
@@ -83,7 +83,7 @@ def numbers(values: ArrayLike, name: str = "values", length: int | None = None) 
     Returns:
         `np.ndarray`: The numbers as floats.
 
-    Example:
+    Examples:
         >>> numbers([1, 2]).tolist()
         [1.0, 2.0]
     """
@@ -115,7 +115,7 @@ def zeros_and_ones(
     Returns:
         `np.ndarray`: `True` for each 1.
 
-    Example:
+    Examples:
         >>> zeros_and_ones([1, 0]).tolist()
         [True, False]
     """
@@ -144,7 +144,7 @@ def encode_ids(ids: Ids, n: int, name: str = "groups", missing: bool = False) ->
     Returns:
         `np.ndarray`: One integer per id; equal ids share it.
 
-    Example:
+    Examples:
         >>> encode_ids(["b", "a", "b"], 3).tolist()
         [0, 1, 0]
     """
@@ -179,7 +179,7 @@ def units_of(n: int, groups: Ids | None, fallback: np.ndarray | None = None) -> 
     Returns:
         `np.ndarray`: One index per response.
 
-    Example:
+    Examples:
         >>> units_of(4, None, np.array([0, 0, -1, -1])).tolist()
         [0, 0, 1, 2]
     """

@@ -42,7 +42,7 @@ def distinct(
         (share of the most common response); `unique` (different responses over all);
         `self_repetition` (share of responses that repeat an n-gram of `repeat_n` tokens); `n`.
 
-    Example:
+    Examples:
         >>> result = distinct(["yes i do", "yes i do", "no"])
         >>> result["distinct_1"] == 4 / 7, result["distinct_2"] == 2 / 7, result["tokens"] == 7 / 3
         (True, True, True)

@@ -98,7 +98,7 @@ def ere(
         `deviation`, `n`, `n_groups` and `noise_floor` (.399 / sqrt(n) where gold is .5, and 0
         where it is 0; the one above is their mean).
 
-    Example:
+    Examples:
         >>> names = ["human_human", "machine_machine", "human_random", "human_next"]
         >>> result = ere([0.9, 0.1] * 4, [1, 0] * 4, [name for name in names for _ in "ab"])
         >>> result["ere"]  # never wrong, also where it should be half the time: .5, .5, 0, 0 off
@@ -148,7 +148,7 @@ def scenario_success(
     """Adversarial success in the scenarios that occur, where `ere` would need all four.
 
     Args:
-        scores, labels, scenarios:
+        scores, labels, scenarios (`ArrayLike`):
             As in `ere`.
         threshold, higher_is_human, groups, method, level, resamples, seed (*optional*):
             As in `ere`.
@@ -156,7 +156,7 @@ def scenario_success(
     Returns:
         `dict[str, ScenarioResult]`: What `ere` returns as `scenarios`.
 
-    Example:
+    Examples:
         >>> results = scenario_success([0.9, 0.1], [1, 0], ["human_random"] * 2)
         >>> results["human_random"]["adversuc"], results["human_random"]["gold"]
         (0.0, 0.0)

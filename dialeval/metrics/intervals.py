@@ -47,7 +47,7 @@ def wilson(successes: float, n: float, level: float = 0.95) -> tuple[float, floa
     Returns:
         `tuple[float, float]`: Lower and upper bound.
 
-    Example:
+    Examples:
         >>> low, high = wilson(0, 10)
         >>> low, round(high, 4)  # the upper bound is z² / (n + z²)
         (0.0, 0.2775)
@@ -92,7 +92,7 @@ def interval(
     Returns:
         `tuple[float, float]`: Lower and upper bound; NaN twice if there is only one dialogue.
 
-    Example:
+    Examples:
         >>> interval([1, 0, 1, 0, 1, 1], "aabbcc", resamples=1_000)  # means .5, .5 and 1
         (0.5, 1.0)
     """
@@ -141,7 +141,7 @@ def balanced_interval(
     Returns:
         `tuple[float, float]`: Lower and upper bound.
 
-    Example:
+    Examples:
         >>> low, high = balanced_interval([0, 0, 0, 0], [1, 1, 0, 0])
         >>> round(high, 3) == round(wilson(0, 4)[1], 3)
         True
@@ -192,7 +192,7 @@ def ratio_interval(
     Returns:
         `tuple[float, float]`: Lower and upper bound.
 
-    Example:
+    Examples:
         >>> ratio_interval([1, 2, 4], [2, 4, 8], resamples=100)  # one half in any resample
         (0.5, 0.5)
     """
@@ -232,7 +232,7 @@ def sums_interval(
     Returns:
         `tuple[float, float]`: Lower and upper bound; NaN twice if there is only one unit.
 
-    Example:
+    Examples:
         >>> sums_interval([[1, 2], [2, 4]], lambda sums: sums[..., 0] / sums[..., 1])
         (0.5, 0.5)
     """
@@ -250,7 +250,7 @@ def sums_interval(
 def percentiles(resampled: np.ndarray, level: float = 0.95) -> tuple[float, float]:
     """The bounds of the middle `level` of resampled numbers, ignoring those that are not finite.
 
-    Example:
+    Examples:
         >>> percentiles(np.arange(101.0), 0.5)
         (25.0, 75.0)
     """
@@ -271,7 +271,7 @@ def resampled_sums(table: ArrayLike, resamples: int, seed: int | Sequence[int]) 
     Returns:
         `np.ndarray`: Shape `(resamples, columns)`.
 
-    Example:
+    Examples:
         >>> resampled_sums([[1.0, 2.0], [1.0, 2.0]], resamples=2, seed=0).tolist()
         [[2.0, 4.0], [2.0, 4.0]]
     """
@@ -295,7 +295,7 @@ def resampled_sums(table: ArrayLike, resamples: int, seed: int | Sequence[int]) 
 def ratio(sums: np.ndarray) -> np.ndarray:
     """The first column over the second; NaN where both are 0.
 
-    Example:
+    Examples:
         >>> ratio(np.array([[1.0, 4.0], [3.0, 4.0]])).tolist()
         [0.25, 0.75]
     """
@@ -306,7 +306,7 @@ def ratio(sums: np.ndarray) -> np.ndarray:
 def mean_of_ratios(sums: np.ndarray) -> np.ndarray:
     """The mean of first over second and third over fourth column.
 
-    Example:
+    Examples:
         >>> float(mean_of_ratios(np.array([1.0, 2.0, 1.0, 4.0])))
         0.375
     """
@@ -327,7 +327,7 @@ def class_sums(values: np.ndarray, labels: np.ndarray, unit: np.ndarray) -> np.n
     Returns:
         `np.ndarray`: Shape `(units, 4)`.
 
-    Example:
+    Examples:
         >>> class_sums(np.ones(3), np.array([True, False, False]), np.array([0, 0, 1])).tolist()
         [[1.0, 1.0, 1.0, 1.0], [0.0, 0.0, 1.0, 1.0]]
     """

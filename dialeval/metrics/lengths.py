@@ -35,7 +35,7 @@ class StratifiedResult(TypedDict):
 def length_auroc(lengths: ArrayLike, labels: ArrayLike) -> float:
     """The probability that a human response is longer than a machine's, ties counting half.
 
-    Example:
+    Examples:
         >>> length_auroc([5, 7, 3, 5], [1, 1, 0, 0])  # .5 + 1 + 1 + 1 of 4
         0.875
     """
@@ -65,7 +65,7 @@ def stratified_accuracy(
         smaller classes together; `used`, that as a share of all responses; `strata`, those with
         both classes, each with `shortest`, `longest`, `accuracy`, `n_human`, `n_machine`.
 
-    Example:
+    Examples:
         >>> lengths = [2, 2, 9, 9, 30]
         >>> result = stratified_accuracy([1, 1, 1, 0, 1], [1, 0, 1, 0, 0], lengths, [5, 20])
         >>> result["accuracy"], result["n"]  # 1 and .5; only a machine has length 30
@@ -110,7 +110,7 @@ def match_histogram(
     Returns:
         `np.ndarray`: `True` for rows to keep.
 
-    Example:
+    Examples:
         >>> match_histogram([3, 3, 8, 3, 8, 9], [1, 1, 1, 0, 0, 0], width=5, seed=0).sum()
         np.int64(4)
     """

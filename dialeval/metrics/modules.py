@@ -12,7 +12,7 @@ _logger = logging.getLogger(__name__)
 def select_features(config_name: str, **configurations: Any) -> Any:
     """Return the features of a configuration, or list the choices for an unknown one.
 
-    Example:
+    Examples:
         >>> select_features("default", default="numbers", texts="strings")
         'numbers'
     """
@@ -31,7 +31,7 @@ def check_batch(batch: Mapping[str, Any], require_rows: bool = False) -> Mapping
         require_rows (`bool`, *optional*, defaults to `False`):
             Refuse an empty batch. `evaluate` reads the first row where features are a choice.
 
-    Example:
+    Examples:
         >>> check_batch({"predictions": [0.9, 0.2], "references": None})
         Traceback (most recent call last):
         ...
@@ -63,7 +63,7 @@ def accepted_keywords(keywords: Mapping[str, Any], function: Callable[..., Any])
     A keyword that looks like a typo is an error: a silently ignored threshold would give a wrong
     number.
 
-    Example:
+    Examples:
         >>> def share(scores, *, threshold=0.5): ...
         >>> accepted_keywords({"threshold": 0.7}, share)
         {'threshold': 0.7}

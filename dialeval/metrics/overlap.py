@@ -21,7 +21,7 @@ def bleu_counts(texts: Sequence[str], references: Sequence[str]) -> np.ndarray:
     The columns are matching n-grams of 1 to 4 words, all n-grams of the text, then the lengths of
     text and reference.
 
-    Example:
+    Examples:
         >>> bleu_counts(["the cat sat"], ["the cat lay"])[0].astype(int).tolist()
         [2, 1, 0, 0, 3, 2, 1, 0, 3, 3]
     """
@@ -40,7 +40,7 @@ def bleu(counts: ArrayLike) -> np.ndarray:
     Where no n-gram of a length matches, half a match is counted, then a quarter, and so on:
     sacreBLEU's smoothing `exp`.
 
-    Example:
+    Examples:
         >>> float(bleu(bleu_counts(["the cat sat on it"], ["the cat sat on it"]).sum(0)))
         1.0
     """
@@ -61,7 +61,7 @@ def bleu(counts: ArrayLike) -> np.ndarray:
 def sentence_chrf(texts: Sequence[str], references: Sequence[str]) -> np.ndarray:
     """chrF of each text against its reference, in [0, 1] (Popović, 2015).
 
-    Example:
+    Examples:
         >>> sentence_chrf(["the cat", "dog"], ["the cat", "fish"]).tolist()
         [1.0, 0.0]
     """

@@ -64,7 +64,7 @@ def paired_bootstrap(
     Returns:
         `PairedResult`: `difference` (first minus second), `low`, `high`, `p`.
 
-    Example:
+    Examples:
         >>> paired_bootstrap([1, 1, 1, 1], [0, 0, 0, 0], resamples=99)["difference"]
         1.0
     """
@@ -105,7 +105,7 @@ def approximate_randomisation(
     Returns:
         `float`: The p-value.
 
-    Example:
+    Examples:
         >>> approximate_randomisation([1, 1, 1, 1], [0, 0, 0, 0])  # 2 of 16 are as extreme
         0.125
     """
@@ -129,7 +129,7 @@ def mcnemar(first_correct: ArrayLike, second_correct: ArrayLike) -> McNemarResul
     Returns:
         `McNemarResult`: `p`, and how often `only_first` and `only_second` was correct.
 
-    Example:
+    Examples:
         >>> mcnemar([1, 1, 1, 1, 0], [0, 0, 0, 1, 0])  # 3 to 0: two of eight outcomes
         {'p': 0.25, 'only_first': 3, 'only_second': 0}
     """

@@ -92,7 +92,7 @@ def versus_random(
         whose true response scores highest, ties split (Shao et al., 2017), with `n_choose_1_low`,
         `n_choose_1_high`, `n_contexts` and `n_choose_1_chance` (all `None` without candidates).
 
-    Example:
+    Examples:
         >>> result = versus_random([0.9, 0.3, 0.2, 0.6], [1, 1, 0, 0], candidates="abab")
         >>> result["accuracy"], result["f1_true"], result["n_choose_1"]  # random wins in context b
         (0.5, 0.5, 0.5)

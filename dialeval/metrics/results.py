@@ -51,7 +51,7 @@ class Result:
         details (`Mapping`, *optional*):
             Further numbers about the same quantity.
 
-    Example:
+    Examples:
         >>> Result("adversuc", "parrot", "svm-unigram", 0.25, 0.2, 0.3, 400, "folds:5").value
         0.25
     """
@@ -255,7 +255,7 @@ def to_plain(value: Any) -> Any:
 def from_plain(hint: Any, value: Any) -> Any:
     """The inverse of [`to_plain`] for a type hint of dataclasses, tuples, mappings and floats.
 
-    Example:
+    Examples:
         >>> from_plain(tuple[float, ...], [1, None])
         (1.0, nan)
     """
@@ -298,7 +298,7 @@ def _check_schema(content: Mapping[str, Any], protocol: str) -> None:
 def signature(**parts: Any) -> str:
     r"""Facts in the given order as `key:value|key:value`; a `|` or `\` in a value is escaped.
 
-    Example:
+    Examples:
         >>> signature(evaluator="hierarchical", folds=5, data="a|b")
         'evaluator:hierarchical|folds:5|data:a\\|b'
     """
@@ -311,7 +311,7 @@ def signature(**parts: Any) -> str:
 def results_to_json(results: Iterable[Result], **settings: Any) -> str:
     """Results as JSON text: a list `results`, then `settings` and `versions`.
 
-    Example:
+    Examples:
         >>> coin = Result("ere", "", "coin", 0.25, 0.2, 0.3, 80, "seed:0")
         >>> json.loads(results_to_json([coin], seed=0))["results"][0]["value"]
         0.25
@@ -327,7 +327,7 @@ def results_to_json(results: Iterable[Result], **settings: Any) -> str:
 def versions() -> dict[str, str]:
     """Versions of dialeval, Python, and of those libraries behind a number that are installed.
 
-    Example:
+    Examples:
         >>> {"dialeval", "numpy", "python", "scikit-learn", "scipy"} <= versions().keys()
         True
     """
@@ -346,7 +346,7 @@ def _libraries() -> dict[str, str]:
 def plain(value: Any) -> Any:
     """A value that JSON can hold: arrays as lists, NaN and infinities as `None`.
 
-    Example:
+    Examples:
         >>> plain({"low": float("nan"), "folds": (1, 2)})
         {'low': None, 'folds': [1, 2]}
     """

@@ -84,7 +84,7 @@ def robustness(
         `decisions_changed` and `score_change` (perturbed minus normal, the mean), each with
         `_low` and `_high`. They are `None` without rows of that kind.
 
-    Example:
+    Examples:
         >>> result = robustness([0.9, 0.8, 0.7, 0.9], [0.2, 0.8, 0.7, 0.4], [1, 1, 0, 0])
         >>> result["over_stability"], result["over_sensitivity"]
         (0.5, 0.5)

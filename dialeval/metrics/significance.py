@@ -17,7 +17,7 @@ _BATCH = 500  # random permutations in memory at once
 def holm(p_values: ArrayLike) -> np.ndarray:
     """P-values adjusted for their number by Holm's step-down method (Holm, 1979).
 
-    Example:
+    Examples:
         >>> holm([0.01, 0.04, 0.03]).tolist()
         [0.03, 0.06, 0.06]
     """
@@ -46,7 +46,7 @@ def sign_flip_test(differences: ArrayLike, seed: int, resamples: int = 9_999) ->
     Returns:
         `float`: The p-value.
 
-    Example:
+    Examples:
         >>> sign_flip_test([1, 1, 1, 1], seed=0)  # one of 16 combinations of signs
         0.0625
     """
@@ -79,7 +79,7 @@ def exchange_test(first: ArrayLike, second: ArrayLike, seed: int, resamples: int
     Returns:
         `float`: The p-value.
 
-    Example:
+    Examples:
         >>> round(exchange_test([1, 1, 1], [0, 0, 0], seed=0), 3)  # one of 20 permutations
         0.05
     """
@@ -113,7 +113,7 @@ def bootstrap_ratios(
     Returns:
         `np.ndarray`: Shape `(resamples, columns)`.
 
-    Example:
+    Examples:
         >>> bootstrap_ratios([[1.0], [2.0]], [2.0, 4.0], seed=0, resamples=2).tolist()
         [[0.5], [0.5]]
     """

@@ -12,7 +12,7 @@ def token_batches(lengths: Sequence[int] | np.ndarray, max_tokens: int) -> Itera
 
     The longest come first so that a row that does not fit in memory fails at once.
 
-    Example:
+    Examples:
         >>> [batch.tolist() for batch in token_batches([2, 9, 3, 8], max_tokens=18)]
         [[1, 3], [2, 0]]
     """

@@ -85,7 +85,7 @@ def check_varies(
     Returns:
         `None`: If the scores differ.
 
-    Example:
+    Examples:
         >>> check_varies([0.2, 0.2, 0.7, 0.7], "rpt", contexts=["a", "a", "b", "b"])
         Traceback (most recent call last):
         ...

@@ -334,7 +334,7 @@ def pick(vectors: Tensor, indices: Tensor) -> Tensor:
 def mirror_indices(mask: Tensor) -> Tensor:
     """Indices that reverse the tokens of each row and keep the padding before them.
 
-    Example:
+    Examples:
         >>> mirror_indices(torch.tensor([[False, False, True, True, True]])).tolist()
         [[0, 1, 4, 3, 2]]
     """

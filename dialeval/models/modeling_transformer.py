@@ -113,7 +113,7 @@ def reads_ahead(backbone: nn.Module) -> bool:
 def pairwise_loss(human: Tensor, machine: Tensor) -> Tensor:
     """The loss that makes human responses outscore machine ones (Gao et al., 2021, eq. 1).
 
-    Example:
+    Examples:
         >>> round(pairwise_loss(torch.tensor([2.0]), torch.tensor([2.0])).item(), 4)
         0.6931
     """

@@ -7,7 +7,7 @@ from torch import Tensor
 def align_left(input_ids: Tensor, attention_mask: Tensor) -> tuple[Tensor, Tensor]:
     """Tokens moved to the left, and how many each row has.
 
-    Example:
+    Examples:
         >>> ids, lengths = align_left(torch.tensor([[0, 0, 7]]), torch.tensor([[0, 0, 1]]))
         >>> ids.tolist(), lengths.tolist()
         ([[7]], [1])

@@ -96,7 +96,7 @@ class Antonym(Perturbation):
         tagger (`str`, *optional*, defaults to `"auto"`):
             What tags the words: `spacy`, `light`, or `auto` (spaCy if it is installed).
 
-    Example:
+    Examples:
         >>> Antonym()("He hired an honest man.")
         'He fired an honest man.'
     """

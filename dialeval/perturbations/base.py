@@ -49,7 +49,7 @@ class Perturbation(ABC):
         presets (`Mapping[str, Mapping[str, Any]]`, *optional*):
             Options by preset (`"paper"`, `"released"`), where they differ from the defaults.
 
-    Example:
+    Examples:
         >>> from dataclasses import dataclass
         >>> @dataclass(frozen=True)
         ... class Shout(Perturbation):
@@ -96,7 +96,7 @@ class Perturbation(ABC):
 def replay(text: str, edits: Iterable[Edit]) -> str:
     """The text after its edits.
 
-    Example:
+    Examples:
         >>> replay("I like tea.", [Edit(2, "like", "do not like")])
         'I do not like tea.'
     """

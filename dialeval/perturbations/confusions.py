@@ -23,7 +23,7 @@ LONGEST = 4
 def confusions(pairs: Iterable[tuple[str, str]]) -> Confusions:
     """A table from sentences before and after they were corrected.
 
-    Example:
+    Examples:
         >>> confusions([("He don't like cake .", "He doesn't like cakes .")])
         {"doesn't": {"don't": 1}, 'cakes': {'cake': 1}}
     """

@@ -47,7 +47,7 @@ class ContractionToggle(Perturbation):
         tagger (`str`, *optional*, defaults to `"auto"`):
             What tags the words: `spacy`, `light`, or `auto` (spaCy if it is installed).
 
-    Example:
+    Examples:
         >>> ContractionToggle()("I don't know. I am lost.")
         "I do not know. I'm lost."
     """

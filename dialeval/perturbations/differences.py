@@ -12,7 +12,7 @@ _LONGEST = 2_000  # pieces; an exact comparison of more takes too long
 def differences(before: str, after: str) -> list[Edit]:
     """The replacements of words that lead from one text to another.
 
-    Example:
+    Examples:
         >>> differences("How old are you?", "How young are you?")
         [Edit(start=4, before='old', after='young')]
     """
@@ -73,7 +73,7 @@ def merge_logs(text: str, first: Sequence[Edit], then: Sequence[Edit]) -> list[E
     Returns:
         `list[Edit]`: Edits of the original text with the same result.
 
-    Example:
+    Examples:
         >>> merge_logs("a b c", [Edit(2, "b", "bb")], [Edit(5, "c", "d")])
         [Edit(start=2, before='b', after='bb'), Edit(start=4, before='c', after='d')]
     """

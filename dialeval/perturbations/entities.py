@@ -24,7 +24,7 @@ class RandomInputs(Perturbation):
         vocabulary (`str`, *optional*):
             A file of words to draw from; by default a thousand frequent English words.
 
-    Example:
+    Examples:
         >>> text = "Do you know Alice?"
         >>> len(RandomInputs()(text).split()) == len(text.split())
         True
@@ -52,7 +52,7 @@ class RandomInputsKeptEntities(Perturbation):
         vocabulary (`str`, *optional*):
             A file of words to draw from; by default a thousand frequent English words.
 
-    Example:
+    Examples:
         >>> perturbed = RandomInputsKeptEntities({"name": ["alice"]})("Do you know Alice?")
         >>> perturbed.endswith(" Alice?"), perturbed.startswith("Do you know")
         (True, False)
@@ -92,7 +92,7 @@ class ConfusingEntity(Perturbation):
             A file with one entity a line, or tab-separated entity, surface form and type; or
             entities by type.
 
-    Example:
+    Examples:
         >>> ConfusingEntity({"name": ["Alice", "Bob"]})("Do you know Alice?")
         'Do you know Bob?'
     """

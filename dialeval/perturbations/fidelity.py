@@ -34,7 +34,7 @@ _NUMBERS = CARDINALS | word_set("hundred thousand million billion half dozen")
 def strip_wrapping(other: str, text: str) -> str:
     """A model's paraphrase without the text around it: labels, quotes, comments.
 
-    Example:
+    Examples:
         >>> strip_wrapping('Here is another way to say it: "Do sit down."', "Please sit down.")
         'Do sit down.'
     """
@@ -77,7 +77,7 @@ def _asks(text: str) -> bool:
 def keeps_meaning(text: str, other: str) -> bool:
     """Whether both texts have the same persons, numbers, names, negation (in English) and code.
 
-    Example:
+    Examples:
         >>> keeps_meaning("My mother can cook.", "Your mother can cook.")
         False
         >>> keeps_meaning("I won't come.", "I am not coming.")
@@ -97,7 +97,7 @@ def keeps_meaning(text: str, other: str) -> bool:
 def repeats(text: str, other: str) -> bool:
     """Whether a content word of the first text occurs more often in the second.
 
-    Example:
+    Examples:
         >>> repeats("It's east of the square.", "The square is east of the square.")
         True
     """

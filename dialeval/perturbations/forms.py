@@ -26,7 +26,7 @@ def _bases(word: str) -> dict[str, tuple[str, ...]]:
 def same_form(one: str, two: str) -> bool:
     """Whether two words are of the same parts of speech, and both or neither inflected.
 
-    Example:
+    Examples:
         >>> same_form("bought", "purchased"), same_form("hold", "held"), same_form("hold", "grip")
         (True, False, True)
     """
@@ -49,7 +49,7 @@ def _shape(phrase: str) -> tuple[bool, bool, dict[str, bool]]:
 def same_word(one: str, two: str) -> bool:
     """Whether one word is easily confused with the other: a form of it, or spelled alike.
 
-    Example:
+    Examples:
         >>> same_word("goes", "go"), same_word("in", "at"), same_word("know", "have")
         (True, True, False)
     """

@@ -57,7 +57,7 @@ class GenerativeParaphrase(Perturbation):
             Reject paraphrases in which English words refer to other persons, numbers or names, or
             that add or remove a negation.
 
-    Example:
+    Examples:
         >>> strategy = GenerativeParaphrase(lambda texts: ["What's your age?" for _ in texts])
         >>> strategy("How old are you?")
         "What's your age?"

@@ -53,7 +53,7 @@ class GrammarErrors(Perturbation):
         tagger (`str`, *optional*, defaults to `"auto"`):
             What tags the words: `spacy`, `light`, or `auto` (spaCy if it is installed).
 
-    Example:
+    Examples:
         >>> GrammarErrors()("He doesn't like cakes.")
         "He don't like cake."
     """

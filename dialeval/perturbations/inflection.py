@@ -52,7 +52,7 @@ def is_verb(word: str) -> bool:
 def inflect(base: str, tag: str) -> str:
     """A base in the form of a Penn tag: `hate` with `VBD` gives `hated`.
 
-    Example:
+    Examples:
         >>> inflect("lose", "VBD"), inflect("small", "JJR"), inflect("difficult", "JJS")
         ('lost', 'smaller', 'most difficult')
     """

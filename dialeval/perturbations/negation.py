@@ -55,7 +55,7 @@ class AddNegation(Perturbation):
         tagger (`str`, *optional*, defaults to `"auto"`):
             What tags the words: `spacy`, `light`, or `auto` (spaCy if it is installed).
 
-    Example:
+    Examples:
         >>> AddNegation()("She likes tea."), AddNegation()("I can't swim.")
         ("She doesn't like tea.", 'I can swim.')
     """

@@ -41,7 +41,7 @@ class NumberSwap(Perturbation):
 
     A lone 1 stays, because what it counts is singular; versions change in their last part.
 
-    Example:
+    Examples:
         >>> NumberSwap()("Meet me at 3 pm.") in [f"Meet me at {n} pm." for n in range(1, 13)]
         True
     """
@@ -196,7 +196,7 @@ def _ordinal_ending(value: int) -> str:
 class NameSwap(Perturbation):
     """Change every first name and city to another one; a name keeps its gender.
 
-    Example:
+    Examples:
         >>> NameSwap()("Tom lives here.") == "Tom lives here."
         False
     """

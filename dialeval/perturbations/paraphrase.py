@@ -47,7 +47,7 @@ class DataParaphrase(Perturbation):
         senses (`int`, *optional*, defaults to 1):
             How many of a word's senses in WordNet are used.
 
-    Example:
+    Examples:
         >>> DataParaphrase()("She bought a bike.")
         'She purchased a bicycle.'
     """

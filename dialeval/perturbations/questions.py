@@ -44,7 +44,7 @@ class QuestionStatement(Perturbation):
         tagger (`str`, *optional*, defaults to `"auto"`):
             What tags the words: `spacy`, `light`, or `auto` (spaCy if it is installed).
 
-    Example:
+    Examples:
         >>> QuestionStatement()("Does he like tea?"), QuestionStatement()("You are late.")
         ('He likes tea.', 'Are you late?')
     """

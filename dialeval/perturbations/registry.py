@@ -126,7 +126,7 @@ def find_strategy(name: str) -> Strategy:
 def available(kind: Kind | None = None, language: str | None = None) -> list[str]:
     """Names of strategies, of one kind or for one language where these are given.
 
-    Example:
+    Examples:
         >>> "random-swap" in available("should_not_change", "de")
         True
     """
@@ -174,7 +174,7 @@ def perturbation(name: str, preset: str = "paper", **options: Any) -> Perturbati
     Returns:
         `Perturbation`: The strategy with these options.
 
-    Example:
+    Examples:
         >>> perturbation("random-swap", "released")
         RandomSwap(words_per_swap=3, by_gap=True)
     """

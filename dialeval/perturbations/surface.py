@@ -26,7 +26,7 @@ class KeyboardTypos(Perturbation):
         words_per_typo (`int`, *optional*, defaults to 6):
             At most one typo per so many words, but at least one if any word can be mistyped.
 
-    Example:
+    Examples:
         >>> KeyboardTypos()("That sounds interesting.")
         'That soudns interesting.'
     """
@@ -125,7 +125,7 @@ class CasingAndPunctuation(Perturbation):
             except in acronyms), `upper` (all capitals), `drop` (no full stops and commas), `double`
             (the last mark several times). Question marks are never dropped.
 
-    Example:
+    Examples:
         >>> CasingAndPunctuation(("drop",))("Well, I like it.")
         'Well I like it'
     """

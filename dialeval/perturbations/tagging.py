@@ -111,7 +111,7 @@ def tagger(kind: Literal["auto", "light", "spacy"] = "auto") -> Tagger:
 def tags(words: Sequence[str]) -> list[str]:
     """Penn tags of words and punctuation marks, from the best installed tagger.
 
-    Example:
+    Examples:
         >>> tags(["She", "likes", "big", "dogs", "."])
         ['PRP', 'VBZ', 'JJ', 'NNS', '.']
     """

@@ -36,7 +36,7 @@ class Token(NamedTuple):
 def lexicon_form(word: str) -> str:
     """A word as lexicons spell it: lower case, without spaces, with straight apostrophes.
 
-    Example:
+    Examples:
         >>> lexicon_form("Don ’ t")
         "don't"
     """
@@ -106,7 +106,7 @@ _new = tuple.__new__  # half the time of `Token(...)`, and this is the inner loo
 def tokenize(text: str) -> list[Token]:
     """Words, code, emoji and punctuation marks of a text, in order.
 
-    Example:
+    Examples:
         >>> [token.text for token in tokenize("Don ’ t edit /etc/fstab, it's mine :)")]
         ['Don ’ t', 'edit', '/etc/fstab', ',', "it's", 'mine', ':)']
     """
@@ -118,7 +118,7 @@ def tokenize(text: str) -> list[Token]:
 def word_tokens(text: str) -> list[Token]:
     """The tokens that are words or numbers.
 
-    Example:
+    Examples:
         >>> [token.word for token in word_tokens("See you at 10:30 , OK ?")]
         ['see', 'you', 'at', '10:30', 'ok']
     """
@@ -128,7 +128,7 @@ def word_tokens(text: str) -> list[Token]:
 def word_set(listed: str) -> frozenset[str]:
     """The words of a space-separated list.
 
-    Example:
+    Examples:
         >>> sorted(word_set("do does"))
         ['do', 'does']
     """

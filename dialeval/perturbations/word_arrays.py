@@ -69,7 +69,7 @@ class Words(NamedTuple):
 def words_of(texts: Sequence[str]) -> Words:
     """The words of all texts.
 
-    Example:
+    Examples:
         >>> words = words_of(["Ben ’ s tea , not mine.", "Why?"])
         >>> words.row.tolist(), words.start.tolist(), words.end.tolist(), words.follows.tolist()
         ([0, 0, 0, 0, 1], [0, 8, 14, 18, 0], [7, 11, 17, 22, 3], [False, True, False, True, False])
@@ -162,7 +162,7 @@ def _to_lower(codes: Array) -> Array:
 def ranges(starts: Array, stops: Array) -> Array:
     """All indices from each start up to its stop, concatenated.
 
-    Example:
+    Examples:
         >>> ranges(np.array([3, 10]), np.array([5, 13])).tolist()
         [3, 4, 10, 11, 12]
     """
@@ -179,7 +179,7 @@ def text_of(codes: Array) -> str:
 def cut(joined: str, lengths: Array) -> list[str]:
     """Texts of these lengths, each followed by one separator character that is left out.
 
-    Example:
+    Examples:
         >>> cut("Why? No.", np.array([4, 3]))
         ['Why?', 'No.']
     """

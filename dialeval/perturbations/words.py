@@ -41,7 +41,7 @@ class RandomSwap(_BatchPerturbation):
             Count the words between two punctuation marks, and keep the utterance's first and last
             token in place, as the released code does.
 
-    Example:
+    Examples:
         >>> RandomSwap()("I don't want you to go.", 2)
         "I don't want to you go."
     """
@@ -174,7 +174,7 @@ class StopwordDropout(_BatchPerturbation):
         lexicon (`str`, *optional*):
             File of other stop words, in any language.
 
-    Example:
+    Examples:
         >>> StopwordDropout()("Ben ate the carrot.")
         'Ben ate carrot.'
     """

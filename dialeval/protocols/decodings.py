@@ -113,14 +113,14 @@ def compare_decodings(
 def spread(responses: Sequence[str]) -> dict[str, float]:
     """Diversity of responses in lower-case words: see [`distinct`]; 0 where there are none.
 
-    Example:
+    Examples:
         >>> spread(["yes i do", "yes i do", "no"])["distinct_1"]  # 4 words of 7
         0.5714285714285714
     """
     if not responses:
         return dict.fromkeys(SPREAD, 0.0)
     numbers = distinct(responses, lambda text: [word.lower() for word in tokens(text)])
-    return {name: numbers[name] for name in SPREAD}
+    return {name: float(value) for name, value in numbers.items() if name in SPREAD}  # type: ignore[arg-type]  # all are numbers
 
 
 def _possible(names: Sequence[str], helpers: dict[str, Generator]) -> list[str]:
@@ -150,8 +150,9 @@ def _answers(
     path: Path,
 ) -> list[Passage]:
     responder = GeneratorResponder(
-        generator, DECODINGS[name], 1, run.max_new_tokens, config.seed, progress=True, **helpers
-    )
+        generator, DECODINGS[name], 1, run.max_new_tokens, config.seed, progress=True,
+        backward=helpers.get("backward"), language_model=helpers.get("language_model"),
+    )  # fmt: skip
     done = generate(responder, passages, path.with_suffix(".jsonl"))
     return list(iterate(read(str(done.path), ReadOptions(keep_duplicates=True))[0]))
 

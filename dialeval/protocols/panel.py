@@ -76,7 +76,7 @@ def panel(
 def taus(values: np.ndarray) -> np.ndarray:
     """Kendall's tau-b of every two rows, `(..., evaluators, systems)` to `(..., e, e)`.
 
-    Example:
+    Examples:
         >>> taus(np.array([[1.0, 2.0, 3.0], [1.0, 3.0, 2.0]])).round(3).tolist()
         [[1.0, 0.333], [0.333, 1.0]]
     """

@@ -27,7 +27,7 @@ def comparison_tables(comparison: Comparison) -> list[RenderableType]:
 def groups_sentence(groups: Sequence[Sequence[str]]) -> str:
     """Which systems do not differ significantly, groups separated by a bar.
 
-    Example:
+    Examples:
         >>> groups_sentence([["A", "B"], ["C"]])
         'No significant difference in AdverSuc within: A, B | C'
         >>> groups_sentence([["A"], ["B"]])

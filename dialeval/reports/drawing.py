@@ -166,7 +166,7 @@ def ticks(low: float, high: float, most: int = 5) -> list[float]:
     Returns:
         `list[float]`: At equal distances.
 
-    Example:
+    Examples:
         >>> ticks(0, 1), ticks(0, 37)
         ([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], [0.0, 10.0, 20.0, 30.0])
     """
@@ -228,7 +228,7 @@ def _position(value: float, width: int) -> float:
 def line_classes(names: Sequence[str]) -> dict[str, str]:
     """The CSS class of each line in every plot: a colour, and dashes once colours run out.
 
-    Example:
+    Examples:
         >>> line_classes(["svm", "length"])
         {'svm': 'c0', 'coin': 'reference', 'length': 'reference'}
     """

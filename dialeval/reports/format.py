@@ -16,7 +16,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 def finite(value: Any) -> float | None:
     """The value if it is a finite number, else `None`.
 
-    Example:
+    Examples:
         >>> finite(0.5), finite(float("nan")), finite(True), finite("x")
         (0.5, None, None, None)
     """
@@ -32,7 +32,7 @@ def detail(result: Result | None, name: str) -> float | None:
 def format_share(value: float | None, digits: int = 3) -> str:
     """A share without its leading zero.
 
-    Example:
+    Examples:
         >>> format_share(0.3125), format_share(1), format_share(None), format_share(-0.02)
         ('.312', '1.000', '–', '−.020')
     """
@@ -46,7 +46,7 @@ def format_share(value: float | None, digits: int = 3) -> str:
 def format_percent(value: float | None) -> str:
     """A share as a whole percentage.
 
-    Example:
+    Examples:
         >>> format_percent(0.771), format_percent(None)
         ('77 %', '–')
     """
@@ -57,7 +57,7 @@ def format_percent(value: float | None) -> str:
 def format_signed(value: float | None) -> str:
     """A difference with its sign.
 
-    Example:
+    Examples:
         >>> format_signed(0.041), format_signed(-0.3), format_signed(0)
         ('+.041', '−.300', '.000')
     """
@@ -74,7 +74,7 @@ def format_p_value(value: float | None) -> str:
 def format_interval(low: float | None, high: float | None) -> str:
     """The bounds of an interval.
 
-    Example:
+    Examples:
         >>> format_interval(0.2, 0.3), format_interval(float("nan"), 1)
         ('.200–.300', '–')
     """
@@ -114,7 +114,7 @@ def format_count(value: float | None) -> str:
 def format_list(names: Sequence[str]) -> str:
     """Names with commas, and "and" before the last one.
 
-    Example:
+    Examples:
         >>> format_list(["a", "b", "c"]), format_list(["a"])
         ('a, b and c', 'a')
     """
@@ -124,7 +124,7 @@ def format_list(names: Sequence[str]) -> str:
 def plural(count: int, noun: str) -> str:
     """A count and a noun in singular or plural.
 
-    Example:
+    Examples:
         >>> plural(1, "system"), plural(2, "system")
         ('1 system', '2 systems')
     """
@@ -150,7 +150,7 @@ def shorten(text: Any, most: int = 800) -> str:
 def flatten(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
     """Settings as pairs of a dotted name and a text.
 
-    Example:
+    Examples:
         >>> list(flatten({"seed": 0, "data": {"limit": 5}}))
         [('seed', '0'), ('data.limit', '5')]
     """

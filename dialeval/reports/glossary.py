@@ -205,7 +205,7 @@ GLOSSARY = {
 def glossary_link(term: str) -> str:
     """The link to an entry within a page.
 
-    Example:
+    Examples:
         >>> glossary_link("adversuc")
         '#glossary-adversuc'
     """
@@ -217,7 +217,7 @@ def glossary_link(term: str) -> str:
 def linked_entries(page: str) -> list[tuple[str, GlossaryEntry]]:
     """The entries that a page links to, in the order of the glossary.
 
-    Example:
+    Examples:
         >>> [term for term, _ in linked_entries('<a href="#glossary-ere">ERE</a>')]
         ['ere']
     """

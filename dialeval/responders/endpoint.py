@@ -316,7 +316,7 @@ def to_messages(passage: Passage, system_prompt: str | None = None) -> list[dict
 
     Consecutive turns of one speaker become one message, and the last one is the user's.
 
-    Example:
+    Examples:
         >>> from dialeval.dialogues import Turn
         >>> turns = (Turn("A", "hi"), Turn("B", "hello"), Turn("B", "who are you?"))
         >>> to_messages(Passage(turns, ""))  # doctest: +NORMALIZE_WHITESPACE

@@ -114,7 +114,7 @@ def mmi_scores(
     Returns:
         `np.ndarray`: One score per response.
 
-    Example:
+    Examples:
         >>> mmi_scores([-6.0, -2.0], [-4.0, -9.0], [3, 2], [4, 3]).tolist()
         [-1.5, -2.0]
     """
@@ -133,7 +133,7 @@ def mmi_scores(
 def rerank(scores: ArrayLike, group_of: ArrayLike) -> np.ndarray:
     """The index of the best score of each group, groups ascending; the first of equal scores.
 
-    Example:
+    Examples:
         >>> rerank([0.1, 0.7, 0.3, 0.2], [0, 0, 1, 1]).tolist()
         [1, 2]
     """

@@ -13,7 +13,7 @@ def strip_reasoning(text: str) -> str:
     A trace without a closing tag extends to the end of the text. One without an opening tag,
     because the chat template contained it, starts at the beginning.
 
-    Example:
+    Examples:
         >>> strip_reasoning("<think>They greet me.</think>Hello!")
         'Hello!'
         >>> strip_reasoning("They greet me.</think> Hello! <think>And now")

@@ -86,7 +86,7 @@ def parse_spec(text: str) -> ResponderSpec:
     Raises:
         BadInput: It is empty, incomplete, or has a password in its URL.
 
-    Example:
+    Examples:
         >>> spec = parse_spec("bot=llama@http://localhost:8000/v1")
         >>> spec.kind, spec.name, spec.options["model"]
         ('endpoint', 'bot', 'llama')

@@ -77,7 +77,7 @@ def sibling_beam(
     Returns:
         `Any`: What transformers' beam search returns.
 
-    Example:
+    Examples:
         model.generate(ids, custom_generate=sibling_beam, gamma=0.5, num_beams=7)
     """
     if generation_config.do_sample:

@@ -1,4 +1,4 @@
-"""Room 5. Scorers: who judges, behind one interface."""
+"""Scorers: evaluators and discriminators behind one interface, and their registry."""
 
 from dialeval.scorers.base import Decision, Scorer, is_human
 from dialeval.scorers.folders import load_scorer, save_scorer

@@ -111,7 +111,19 @@ class EmbeddingScorer:
     def load(
         cls, folder: Path, settings: dict[str, Any], embed: Embed | None = None, **_: Any
     ) -> "EmbeddingScorer":
-        """A scorer as `save` wrote it; an embedder other than MiniLM has to be given again."""
+        """A scorer as `save` wrote it; an embedder other than MiniLM has to be given again.
+
+        Args:
+            folder (`Path`):
+                The folder.
+            settings (`dict`):
+                What `save` returned, with name and decision.
+            embed (`Callable`, *optional*):
+                Sentence encoder.
+
+        Returns:
+            `EmbeddingScorer`: The scorer.
+        """
         if embed is None and settings["vectors"] != "minilm":
             hint = "Pass it: load_scorer(folder, embed=...)."
             raise BadInput(f"it needs vectors of {settings['vectors']!r}.", folder, hint=hint)

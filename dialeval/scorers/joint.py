@@ -79,7 +79,7 @@ class JointScorer:
 def geometric_mean(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """The square root of the product of two probabilities (Gao et al., 2021, eq. 6).
 
-    Example:
+    Examples:
         >>> geometric_mean(np.array([0.9, 0.0]), np.array([0.4, 1.0])).round(3).tolist()
         [0.6, 0.0]
     """
@@ -99,7 +99,7 @@ def soft_minimum(margins: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
     Their mean weighted by `softmax(-values)`, near the lesser of the two, through a sigmoid. The
     units are mixed as in the released code, so the probability moves the result little.
 
-    Example:
+    Examples:
         >>> soft_minimum(np.array([4.0, -4.0]), np.array([0.8808, 0.8808])).round(3).tolist()
         [0.734, 0.019]
     """

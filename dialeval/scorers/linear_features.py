@@ -56,6 +56,17 @@ def make_folds(pairs: Passages, labels: np.ndarray, settings: SvmSettings) -> li
     Rows whose reply also occurs in the held-out rows are left out of training. A random reply is
     the human reply of another dialogue: learned as human there, it would be predicted human here,
     and a sigmoid fitted to such errors would invert the decision.
+
+    Args:
+        pairs (`Passages`):
+            Labelled pairs.
+        labels (`np.ndarray`):
+            Their labels.
+        settings (`SvmSettings`):
+            Number of folds and seed.
+
+    Returns:
+        `list[Fold]`: One per fold.
     """
     # A separate seed: a part that was split off with the same one would be a single fold.
     number = folds(pairs, settings.folds, text_hash(["svm", str(settings.seed)]) % 2**31)
@@ -85,7 +96,19 @@ def _reply_keys(pairs: Passages) -> np.ndarray:
 def fit_vectorizers(
     pairs: Passages, settings: SvmSettings, words: WordCache | None
 ) -> dict[str, Any]:
-    """Vectorizers fitted on all rows; a word that other folds lack gets no weight from them."""
+    """Vectorizers fitted on all rows; a word that other folds lack gets no weight from them.
+
+    Args:
+        pairs (`Passages`):
+            Labelled pairs.
+        settings (`SvmSettings`):
+            Which words count.
+        words (`WordCache`, *optional*):
+            Words of texts that were read already.
+
+    Returns:
+        `dict[str, CountVectorizer]`: Of the response, and of the context if it counts.
+    """
     parts = {"response": _vectorizer(_responses(pairs), settings, words)}
     if settings.use_context:
         parts["context"] = _vectorizer(_contexts(pairs), settings, words)
@@ -115,7 +138,21 @@ def _contexts(passages: Passages) -> Iterator[str]:
 def feature_matrix(
     parts: dict[str, Any], passages: Passages, dense: np.ndarray, words: WordCache | None = None
 ) -> csr_matrix:
-    """Words of the response, words of the context, and dense columns, one row per passage."""
+    """Words of the response, words of the context, and dense columns, one row per passage.
+
+    Args:
+        parts (`dict`):
+            Fitted vectorizers and scaler.
+        passages (`Passages`):
+            The passages.
+        dense (`np.ndarray`):
+            Dense columns, shape `(n, d)`.
+        words (`WordCache`, *optional*):
+            Words of texts that were read already.
+
+    Returns:
+        `csr_matrix`: Shape `(n, features)`.
+    """
 
     def counts(part: str, texts: Iterator[str]) -> csr_matrix:
         return words.matrix(parts[part], texts) if words else parts[part].transform(texts)
@@ -139,6 +176,19 @@ def scorer_features(features: Mapping[str, Any], passages: Passages) -> np.ndarr
 def neural_features(
     represent: Represent, passages: Passages, width: int | None = None
 ) -> np.ndarray:
+    """Neural representation of passages, checked for shape and finite values.
+
+    Args:
+        represent (`Callable`):
+            Gives each passage a vector.
+        passages (`Passages`):
+            The passages.
+        width (`int`, *optional*):
+            Expected number of dimensions.
+
+    Returns:
+        `np.ndarray`: Finite vectors, shape `(n, d)`.
+    """
     vectors = _finite(np.asarray(represent(passages), dtype=float), "neural")
     if vectors.ndim != 2 or vectors.shape != (len(passages), width or vectors.shape[-1]):
         raise BadInput(
@@ -161,7 +211,19 @@ def _finite(values: np.ndarray, name: str) -> np.ndarray:
 def out_of_fold_features(
     pairs: Passages, parts: list[Fold], factory: Callable[[Passages], Represent]
 ) -> np.ndarray:
-    """Vectors of each fold by a network that was not trained on it, shape `(n, d)`."""
+    """Vectors of each fold by a network that was not trained on it, shape `(n, d)`.
+
+    Args:
+        pairs (`Passages`):
+            Labelled pairs.
+        parts (`list[Fold]`):
+            The folds.
+        factory (`Callable`):
+            Trains a network on pairs and returns the function that represents passages.
+
+    Returns:
+        `np.ndarray`: Shape `(n, d)`.
+    """
     features: np.ndarray | None = None
     for part in parts:
         width = None if features is None else features.shape[1]

@@ -221,7 +221,21 @@ class NeuralScorer:
         neural: dict[str, Any] | None = None,
         **options: Any,
     ) -> "NeuralScorer":
-        """A scorer as `save` wrote it; `neural` are options meant for neural scorers only."""
+        """A scorer as `save` wrote it; `neural` are options meant for neural scorers only.
+
+        Args:
+            folder (`Path`):
+                The folder.
+            settings (`dict`):
+                What `save` returned, with name and decision.
+            neural (`dict`, *optional*):
+                Options for neural scorers only.
+            options:
+                Options of the constructor, such as `device`.
+
+        Returns:
+            `NeuralScorer`: The scorer.
+        """
         try:
             model = _pretrained(folder)
             tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)

@@ -184,7 +184,7 @@ def _accepted(target: Callable[..., Any], options: Mapping[str, Any]) -> dict[st
 def fitted_names(specs: Iterable[str] = ()) -> list[str]:
     """Evaluators that an evaluation fits to its pairs: registered ones, and `module:Class` specs.
 
-    Example:
+    Examples:
         >>> "zero-shot" in fitted_names(), fitted_names(["mine:Mine"])[-1]
         (False, 'mine:Mine')
     """

@@ -299,7 +299,23 @@ class ZeroShotScorer:
         progress: bool = False,
         **_: Any,
     ) -> "ZeroShotScorer":
-        """A scorer as `save` wrote it."""
+        """A scorer as `save` wrote it.
+
+        Args:
+            folder (`Path`):
+                The folder.
+            settings (`dict`):
+                What `save` returned, with name and decision.
+            device (`str`, *optional*):
+                Where to run.
+            max_tokens (`int`, *optional*, defaults to 2048):
+                Tokens of a batch.
+            progress (`bool`, *optional*, defaults to `False`):
+                Whether to show a progress bar.
+
+        Returns:
+            `ZeroShotScorer`: The scorer.
+        """
         return cls(
             *_pretrained(folder),
             settings["measure"],

@@ -1,4 +1,4 @@
-"""Room 6. Training: learning from passages, through Accelerate."""
+"""Training of discriminators and generators with Accelerate, and the attack-defence game."""
 
 from dialeval.training.likelihood import GeneratorConfig, GeneratorTrainer
 from dialeval.training.supervised import DiscriminatorConfig, DiscriminatorTrainer

@@ -107,7 +107,7 @@ def draw_responses(
 def group_advantages(rewards: np.ndarray, n: int) -> np.ndarray:
     """Rewards minus the mean over the `n` responses to a context (Gao et al., 2021, eqs. 3-4).
 
-    Example:
+    Examples:
         >>> group_advantages(np.array([1.0, 0.0, 0.5, 0.5]), 2).tolist()
         [0.5, -0.5, 0.0, 0.0]
     """

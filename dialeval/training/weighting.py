@@ -25,7 +25,7 @@ class TfIdfWeights:
         cap (`float`, *optional*, defaults to 3.0):
             L of the paper.
 
-    Example:
+    Examples:
         >>> weights = TfIdfWeights(["the cat sat", "the dog sat", "the dog ran", "i do"])
         >>> weights(["cat ran", "dog sat", "i do"]).tolist()  # log 4 is twice log 2
         [1.5, 0.75, 0.75]

@@ -16,8 +16,8 @@ def run(monkeypatch, capsys):
         monkeypatch.setattr(sys, "argv", ["dialeval", *map(str, arguments)])
         with pytest.raises(SystemExit) as stop:
             main()
-        told = capsys.readouterr()
-        assert "Traceback" not in told.err
-        return stop.value.code or 0, told.out, " ".join(told.err.split())
+        captured = capsys.readouterr()
+        assert "Traceback" not in captured.err
+        return stop.value.code or 0, captured.out, " ".join(captured.err.split())
 
     return command

@@ -23,8 +23,8 @@ def dialeval(monkeypatch, capsys):
         monkeypatch.setattr(sys, "argv", ["dialeval", *map(str, arguments)])
         with pytest.raises(SystemExit) as stop:
             main()
-        told = capsys.readouterr()
-        return stop.value.code or 0, told.out, told.err
+        captured = capsys.readouterr()
+        return stop.value.code or 0, captured.out, captured.err
 
     return run
 
@@ -47,10 +47,14 @@ def test_describe_counts_draws_and_says_what_it_guessed(dialeval, write, tmp_pat
 
 def test_describe_as_json(dialeval, write, tmp_path):
     code, out, _ = dialeval("data", "describe", write("talk.txt", TALK), "--json", "--no-png")
-    found = json.loads(out)
+    description = json.loads(out)
     assert code == 0
-    assert (found["dialogues"], found["turns"]["mean"], found["passages"]) == (60, 5.0, 240)
-    assert found["authors"][0]["lengths"] == {"6": 240}
+    assert (description["dialogues"], description["turns"]["mean"], description["passages"]) == (
+        60,
+        5.0,
+        240,
+    )
+    assert description["authors"][0]["lengths"] == {"6": 240}
     assert not list(tmp_path.glob("*.png"))
 
 
@@ -67,10 +71,10 @@ def test_convert_round_trip(dialeval, write, tmp_path):
     assert (tmp_path / "a.jsonl").read_text() == (tmp_path / "c.jsonl").read_text()
 
 
-def test_convert_leaves_out_what_stands_in_another_split(dialeval, write):
+def test_convert_drops_dialogues_of_another_split(dialeval, write):
     train, test = write("train.txt", TALK), write("test.txt", TALK.splitlines()[0] + "\n")
     _, _, err = dialeval("data", "convert", train, "--against", test, "-o", "out.jsonl")
-    assert "Wrote 236 passages" in err and "1 that stand in other files" in " ".join(err.split())
+    assert "Wrote 236 passages" in err and "1 in other files" in " ".join(err.split())
 
 
 def test_a_failed_convert_leaves_the_old_file_alone(dialeval, write, tmp_path):
@@ -145,7 +149,7 @@ def test_leaks_finds_a_planted_marker_and_removes_it(dialeval, human, machine, t
         ),
         (["convert", "talk.txt", "--format", "xml"], "unknown format 'xml'"),
         (["convert", "talk.txt", "-o", "out.doc"], "ending '.doc'"),
-        (["convert", "talk.txt", "--column", "reply"], "Expected OURS=THEIRS, found 'reply'"),
+        (["convert", "talk.txt", "--column", "reply"], "expected COLUMN=NAME, but got 'reply'"),
         (["convert", "talk.txt", "--only", "bot"], "No responses by 'bot'. There are human."),
         (["split", "talk.txt", "--parts", "a=0.5"], "must sum to 1"),
         (["split", "talk.txt", "--parts", "half"], "Cannot read the parts 'half'"),
@@ -183,6 +187,6 @@ def test_leaks_between_two_authors_of_one_file(dialeval, human, machine, tmp_pat
     names = {path.name for path in (tmp_path / "normalised").iterdir()}
     assert names == {"both-human.jsonl", "both-system.jsonl"}
     code, _, err = dialeval("data", "leaks", "both.jsonl", "both.jsonl", "--only", "ghost")
-    assert code == 2 and "Expected one system, found bot. Name it with --only." in " ".join(
+    assert code == 2 and "expected one system, but found bot. Name it with --only." in " ".join(
         err.split()
     )

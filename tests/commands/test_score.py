@@ -21,8 +21,8 @@ def run(monkeypatch, capsys, *arguments):
     monkeypatch.setattr(sys, "argv", ["dialeval", *map(str, arguments)])
     with pytest.raises(SystemExit) as stop:
         main()
-    told = capsys.readouterr()
-    return stop.value.code or 0, told.out, told.err
+    captured = capsys.readouterr()
+    return stop.value.code or 0, captured.out, captured.err
 
 
 def scores(path):

@@ -123,7 +123,7 @@ def replies_by(author: str, texts: Iterable[str], id: str = "") -> Iterator[Repl
     Returns:
         `Iterator[Reply]`: The replies.
 
-    Example:
+    Examples:
         >>> [reply.author for reply in replies_by("human", ["yes", "", "no"], "q1")]
         ['human', 'human_3']
     """

@@ -29,7 +29,7 @@ def external_attackers(
     Returns:
         `dict[str, Responder]`: Responders by name.
 
-    Example:
+    Examples:
         >>> external_attackers(["llama=llama-3@http://localhost:8000/v1"])["llama"].host
         'localhost:8000'
     """

@@ -130,7 +130,7 @@ def game_config(config: GameConfig, method: str, preset: str = "paper") -> GameC
     Returns:
         `GameConfig`: With the differences of the method.
 
-    Example:
+    Examples:
         >>> game_config(GameConfig(), "ND").temperatures
         [1.0]
     """

@@ -77,7 +77,7 @@ def read_decisions(folders: Sequence[Path | str]) -> list[Decisions]:
 def run_names(folders: Sequence[Path | str]) -> dict[str, Path]:
     """Folders by their last name, or by as much of their path as makes the names unique.
 
-    Example:
+    Examples:
         >>> list(run_names(["old/x", "new/x"]))
         ['old/x', 'new/x']
     """
@@ -95,7 +95,7 @@ def run_names(folders: Sequence[Path | str]) -> dict[str, Path]:
 def signature_parts(text: str) -> dict[str, str]:
     r"""The parts of a signature by name; the inverse of `dialeval.metrics.results.signature`.
 
-    Example:
+    Examples:
         >>> signature_parts("folds:5|data:a\\|b|paired")
         {'folds': '5', 'data': 'a|b', 'paired': 'yes'}
     """

@@ -96,7 +96,7 @@ def detectable_difference(
     Returns:
         `float` or `None`: `None` if no difference could be significant.
 
-    Example:
+    Examples:
         >>> detectable_difference(np.zeros(5), np.arange(5)) is None  # 2 / 2^5 > .05
         True
         >>> detectable_difference(np.zeros(100), np.arange(100))  # 6 decisions, half a point each

@@ -126,7 +126,7 @@ def library_versions() -> dict[str, str]:
 def turns_of(passages: Passages) -> str:
     """How many turns contexts have: one number, or the least and the most.
 
-    Example:
+    Examples:
         >>> from dialeval.dialogues import Passage, Turn, to_passages
         >>> turns_of(to_passages([Passage((Turn("A", "hi"),) * n, "yes") for n in (1, 3)]))
         '1-3'

@@ -154,7 +154,7 @@ def frozen_names(texts: Iterable[str], trainable: Iterable[str]) -> dict[str, st
 def evaluator_name(text: str, trainable: Iterable[str]) -> str:
     """The name of an evaluator in tables: NAME of NAME=FOLDER, a folder's name, or the text.
 
-    Example:
+    Examples:
         >>> evaluator_name("mine=runs/x", []), evaluator_name("svm-unigram", ["svm-unigram"])
         ('mine', 'svm-unigram')
     """

@@ -64,7 +64,7 @@ def verdict(system: str, evaluator: str, evidence: Evidence) -> Verdict:
     Returns:
         `Verdict`: The first that applies, in a fixed order.
 
-    Example:
+    Examples:
         >>> evidence = Evidence(0.9, 0.88, 0.92, 0.001, 0.7, 0.001, 1000)
         >>> verdict("bot", "svm", evidence).verdict
         'distinguishable'

@@ -83,7 +83,7 @@ def read_answer(text: str) -> Answer:
 
     A mention in a clause that speaks of a machine, or denies, is not clear.
 
-    Example:
+    Examples:
         >>> [read_answer(text).first for text in ("A", "**B**", "I'd say reply 2.", "The former")]
         [1.0, 0.0, 0.0, 1.0]
         >>> read_answer("A human wrote both").first, read_answer("I cannot tell.").refused

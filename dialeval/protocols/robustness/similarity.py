@@ -90,7 +90,7 @@ def text_similarity(embed: Embed, texts: Sequence[str], others: Sequence[str]) -
 def cosine(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Cosines of rows; 0 if one of them has length 0.
 
-    Example:
+    Examples:
         >>> cosine(np.array([[3.0, 4.0]]), np.array([[4.0, 3.0]])).tolist()
         [0.96]
     """

@@ -36,7 +36,7 @@ def verdict(
     Returns:
         `str`: One of `ROBUSTNESS_VERDICTS`.
 
-    Example:
+    Examples:
         >>> verdict("should_not_change", 0.0, 0.08, 0.1)
         'stable'
         >>> verdict("should_change", 0.0, 0.08, 0.1)

@@ -120,7 +120,7 @@ def _best(cells: Mapping[str, Result]) -> str:
 def compare_with_hero(cells: Mapping[str, Result], hero: str = HERO) -> str:
     """Which defenders the hero is above, and whether the intervals overlap; empty without it.
 
-    Example:
+    Examples:
         >>> nan = float("nan")
         >>> cells = {name: Result("", "", name, 0.8, nan, nan, 9, "") for name in ("ATT", "SL")}
         >>> compare_with_hero(cells)

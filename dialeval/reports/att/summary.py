@@ -175,7 +175,7 @@ def _in_order(lists: Iterable[Iterable[str]]) -> list[str]:
 def spread(values: Sequence[float]) -> Spread:
     """The spread of one number or more.
 
-    Example:
+    Examples:
         >>> spread([0.5, 1.0])
         Spread(mean=0.75, low=0.5, high=1.0, n=2)
     """

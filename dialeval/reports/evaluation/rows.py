@@ -265,7 +265,7 @@ def headline_verdicts(results: EvaluationResults) -> dict[str, Verdict]:
 def verdict_phrase(verdict: str) -> str:
     """How a verdict is printed.
 
-    Example:
+    Examples:
         >>> verdict_phrase("indistinguishable")
         'not distinguishable from human'
     """
@@ -275,7 +275,7 @@ def verdict_phrase(verdict: str) -> str:
 def accuracy_phrase(row: Row) -> str:
     """The accuracy in percent and AdverSuc in parentheses.
 
-    Example:
+    Examples:
         >>> result = Result("adversuc", "bot", "svm", 0.229, 0.2, 0.3, 100, "")
         >>> accuracy_phrase(Row("bot", "svm", adversuc=result))
         '77 % (AdverSuc .23)'

@@ -97,7 +97,7 @@ def _latex_rows(rows: list[Row], columns: list[Column]) -> list[str]:
 def escape_latex(text: Any) -> str:
     r"""A text in which nothing is a command.
 
-    Example:
+    Examples:
         >>> escape_latex("50 % & a_b"), escape_latex("[x]")
         ('50 \\% \\& a\\_b', '{[}x{]}')
     """

@@ -231,7 +231,7 @@ def mark_edits(text: str, log: Sequence[Sequence[Any]], side: str) -> Iterator[t
     Returns:
         `Iterator[tuple[str, bool]]`: Pieces, and whether each is an edit.
 
-    Example:
+    Examples:
         >>> list(mark_edits("I like tea", [[2, "like", "hate"]], "after"))
         [('I ', False), ('hate', True), (' tea', False)]
     """
