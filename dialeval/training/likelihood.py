@@ -189,7 +189,7 @@ class Ragged:
 
     def __init__(self):
         self._parts: list[np.ndarray] = []
-        self._ends: np.ndarray | None = None
+        self._row_ends: np.ndarray | None = None
         self.sizes = np.zeros(0, dtype=np.int64)
 
     def __len__(self) -> int:
@@ -200,13 +200,13 @@ class Ragged:
         self._parts.append(np.fromiter(chain.from_iterable(rows), dtype=np.int32))
         sizes = np.fromiter(map(len, rows), dtype=np.int64)
         self.sizes = np.concatenate([self.sizes, sizes])
-        self._ends = None
+        self._row_ends = None
 
     def __getitem__(self, row: int) -> list[int]:
-        if self._ends is None:
+        if self._row_ends is None:
             self._parts = [np.concatenate(self._parts)]
-            self._ends = self.sizes.cumsum()
-        end = self._ends[row]
+            self._row_ends = self.sizes.cumsum()
+        end = self._row_ends[row]
         return self._parts[0][end - self.sizes[row] : end].tolist()
 
 

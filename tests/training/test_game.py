@@ -93,11 +93,11 @@ def test_a_defence_learns_from_all_sets_or_the_newest(tmp_path, monkeypatch, ens
 def scripted(game, monkeypatch, accuracies: dict[int, float]) -> None:
     """Let the accuracy on each set be what is given; that of others is 0.5."""
 
-    def found(samples):
+    def accuracy(samples):
         value = accuracies.get(game.turn, 0.5)
         return {"pairwise": value, "probability": value, "hvm": value, "by_temperature": {}}
 
-    monkeypatch.setattr(game, "_accuracy_of", found)
+    monkeypatch.setattr(game, "_accuracy_of", accuracy)
 
 
 def test_the_game_ends_when_the_last_m_turns_held(tmp_path, monkeypatch):
@@ -135,11 +135,11 @@ def test_an_attack_stops_when_the_defender_is_fooled(tmp_path, monkeypatch):
 def test_a_defence_stops_when_every_set_is_held(tmp_path, monkeypatch):
     game = tiny_game(tmp_path, defence_steps=9, c_low=0.1, c_high=0.7, max_turns=1)
 
-    def found(samples):
+    def accuracy(samples):
         value = 0.8 if game.step >= 4 and game.phase == "defence" else 0.6
         return {"pairwise": value, "probability": 0.0, "hvm": 0.0, "by_temperature": {}}
 
-    monkeypatch.setattr(game, "_accuracy_of", found)
+    monkeypatch.setattr(game, "_accuracy_of", accuracy)
     list(game.play())
     assert game.records[0]["defence_steps"] == 4
     assert (game.records[0]["watched"], game.records[0]["defended"]) == (0.6, 0.8)

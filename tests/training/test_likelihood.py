@@ -215,8 +215,8 @@ def test_a_run_stopped_while_validating_validates_again(tokenizer, train, valida
     assert rest == whole[2:]
 
 
-def told(trainer, losses):
-    """Make a trainer hear these validation losses, and give the weights it had at each."""
+def scripted_validation(trainer, losses):
+    """Replace the validation losses of a trainer; returns the weights at each validation."""
     seen, losses = [], iter(losses)
 
     def validate(_):
@@ -230,7 +230,7 @@ def told(trainer, losses):
 def test_the_best_epoch_is_kept_and_training_stops(tokenizer, train, validation, tmp_path):
     config, losses = replace(FAST, epochs=6, patience=1), [0.5, 0.3, 0.4, 0.6, 0.7, 0.8]
     trainer = GeneratorTrainer(make("gpt2", tokenizer), train, config, None, tmp_path / "c")
-    seen = told(trainer, losses)
+    seen = scripted_validation(trainer, losses)
     list(trainer.train(validation))
     assert len(seen) == 4  # two epochs in a row were worse
     assert torch.equal(weights(trainer.plain), seen[1])
