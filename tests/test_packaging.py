@@ -12,14 +12,16 @@ from zipfile import ZipFile
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-SOURCES = ("dialeval", "cards", "setup.cfg", "pyproject.toml", "README.md", "LICENSE")
+SOURCES = ("dialeval", "cards", "recipes", "setup.cfg", "pyproject.toml", "README.md", "LICENSE")
 ASK = """
 import json, dialeval, dialeval.hub.cards as cards, dialeval.dialogues as dialogues
+from dialeval.config import find_config
 print(json.dumps({
     "file": dialeval.__file__,
     "metrics": dialeval.available(),
     "cards": cards.templates(),
     "formats": list(dialogues.formats()),
+    "config": str(find_config("li2017", "discriminator")),
 }))
 """
 
@@ -61,6 +63,8 @@ def test_the_wheel_holds_every_source_file(wheel, tree):
     package = {path for path in (tree / "dialeval").rglob("*") if "__pycache__" not in path.parts}
     expected = {path.relative_to(tree).as_posix() for path in package if path.is_file()}
     expected |= {f"dialeval/cards/{path.name}" for path in (tree / "cards").glob("*.*")}
+    configs = (tree / "recipes" / "configs").glob("*.*")
+    expected |= {f"dialeval/configs/{path.name}" for path in configs}
     assert packed == expected
 
 
@@ -81,6 +85,7 @@ def test_the_wheel_works_in_a_fresh_environment(wheel, tmp_path, tree):
     whole = (path for path in (ROOT / "cards").glob("*.jinja") if path.name[0] != "_")
     assert contents["cards"] == sorted(path.name.split(".")[0] for path in whole)
     assert {"passages", "dailydialog", "chitchat"} <= set(contents["formats"])
+    assert Path(contents["config"]).is_relative_to(site)
     assert "data" in run(tmp_path / "fresh" / "bin" / "dialeval", "--help", cwd=tmp_path)
 
 

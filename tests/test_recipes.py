@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import runpy
 import subprocess
 import sys
@@ -64,11 +65,12 @@ def test_the_help_of_a_command_lists_every_setting_with_the_default_that_is_used
 
     name = {"train": "discriminator", "train-generator": "generator"}[command]
     text = CliRunner(env={"COLUMNS": "200"}).invoke(app, [command, "--help"]).output
+    text = " ".join(line.strip("│ ") for line in text.splitlines())
     path = ROOT / "recipes" / "configs" / f"{name}_default.yaml"
     for key, value in yaml.safe_load(path.read_text()).items():
-        [line] = [line for line in text.splitlines() if f" --{key.replace('_', '-')} " in line]
-        value = value[0] if isinstance(value, list) else value
-        assert f"[default: {value}]" in line or f"[default: ({value})]" in line, line
+        option = rf"--{key.replace('_', '-')} .*?\[default: \(?(.*?)\)?\]"
+        expected = value[0] if isinstance(value, list) else value
+        assert re.search(option, text)[1] == str(expected), key
 
 
 CONFIGS = sorted((ROOT / "recipes" / "configs").glob("*.yaml"))

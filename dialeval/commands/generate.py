@@ -170,7 +170,7 @@ def run_generation(job: GenerationJob, settings: GenerationSettings, options: Re
     _check_responder(job)
     accelerator = Accelerator(cpu=settings.device == "cpu")
     passages, _ = o.read_files(job.data or ["chitchat"], options)
-    asked = contexts(passages, job.limit or (None if job.data else 20), settings.seed)
+    questions = contexts(passages, job.limit or (None if job.data else 20), settings.seed)
     pool = o.read_files(job.pool, options)[0] if job.pool else passages
     responder = load_and_say(
         job.responder or job.model or "smollm2",
@@ -179,8 +179,8 @@ def run_generation(job: GenerationJob, settings: GenerationSettings, options: Re
         **settings.options(),
         **_source(job, options),
     )
-    say(f"[bold]{responder.name}[/] responds to {len(asked):,} contexts")
-    summary = write_responses(responder, asked, job.output, accelerator, job.overwrite)
+    say(f"[bold]{responder.name}[/] responds to {len(questions):,} contexts")
+    summary = write_responses(responder, questions, job.output, accelerator, job.overwrite)
     if accelerator.is_main_process:
         _print_summary(responder, summary)
 

@@ -133,7 +133,7 @@ def split_signature(shares: Mapping[str, float], seed: int, options: Mapping[str
 
     Examples:
         >>> split_signature({"a": 0.5, "b": 0.5}, 0, {"cut": {"context_turns": None}})
-        'split|parts:a=0.5,b=0.5|ctx:2|seed:0|v:0.1.0'
+        'split|parts:a=0.5,b=0.5|ctx:2|seed:0|v:0.2.0'
     """
     parts = ",".join(f"{name}={share:g}" for name, share in shares.items())
     turns = options["cut"]["context_turns"] or 2

@@ -30,36 +30,36 @@ def scores(path):
 
 
 @pytest.fixture
-def judge(monkeypatch, capsys, write, tmp_path):
+def discriminator(monkeypatch, capsys, write, tmp_path):
     data = write("talk.txt", TALK)
     settings = ["--data", data, "--model", "hierarchical", "--hidden_size", 8, "--filter", "none"]
-    settings += ["--epochs", 1, "--output_dir", "judge"]
+    settings += ["--epochs", 1, "--output_dir", "discriminator"]
     code, out, err = run(monkeypatch, capsys, "train", *settings)
     assert code == 0, err
     assert "Held-out accuracy" in out and "length only" in out and "epoch 1:" in err
-    return tmp_path / "judge"
+    return tmp_path / "discriminator"
 
 
-def test_train_then_score(judge, monkeypatch, capsys, tmp_path):
-    arguments = ["score", "--discriminator", judge, "--data", "talk.txt"]
+def test_train_then_score(discriminator, monkeypatch, capsys, tmp_path):
+    arguments = ["score", "--discriminator", discriminator, "--data", "talk.txt"]
     code, _, err = run(monkeypatch, capsys, *arguments, "--cache", "cache.txt")
-    assert code == 0 and "taken for human" in err and "disc:hierarchical" in err
+    assert code == 0 and "classified as human" in err and "disc:hierarchical" in err
     records = [json.loads(line) for line in (tmp_path / "scored.jsonl").read_text().splitlines()]
     assert len(records) == 450
     assert all(0 < record["score"] < 1 and record["tokens"] > 5 for record in records)
     assert all(record["tokens_cut"] == 0 for record in records)
-    threshold = json.loads((judge / "scorer.json").read_text())["decision"]["threshold"]
+    threshold = json.loads((discriminator / "scorer.json").read_text())["decision"]["threshold"]
     assert all(r["predicted_human"] == (r["score"] >= threshold) for r in records)
 
     code, _, _ = run(monkeypatch, capsys, *arguments, "--cache", "cache.txt", "-o", "again.jsonl")
     np.testing.assert_allclose(scores(tmp_path / "again.jsonl"), scores(tmp_path / "scored.jsonl"))
 
 
-def test_two_processes_give_the_scores_of_one(judge, monkeypatch, capsys, tmp_path):
+def test_two_processes_give_the_scores_of_one(discriminator, monkeypatch, capsys, tmp_path):
     arguments = [
         "score",
         "--discriminator",
-        str(judge),
+        str(discriminator),
         "--data",
         "talk.txt",
         "--max-tokens",
@@ -80,21 +80,21 @@ def test_two_processes_give_the_scores_of_one(judge, monkeypatch, capsys, tmp_pa
     np.testing.assert_allclose(one, two, atol=1e-5)
 
 
-def test_an_earlier_checkpoint_is_not_overwritten(judge, monkeypatch, capsys, tmp_path):
+def test_an_earlier_checkpoint_is_not_overwritten(discriminator, monkeypatch, capsys, tmp_path):
     (tmp_path / "other" / "checkpoint").mkdir(parents=True)
     settings = ["--data", "talk.txt", "--model", "rnn", "--filter", "none", "--output_dir", "other"]
     code, _, err = run(monkeypatch, capsys, "train", *settings)
-    assert code == 2 and "Go on with --resume" in err
+    assert code == 2 and "--resume" in err and "checkpoint" in err
 
 
-def test_a_folder_that_is_no_judge_is_named(judge, monkeypatch, capsys, tmp_path):
-    (judge / "scorer.json").unlink()
-    code, _, err = run(monkeypatch, capsys, "score", "-d", judge, "--data", "talk.txt")
+def test_a_folder_that_is_no_scorer_is_named(discriminator, monkeypatch, capsys, tmp_path):
+    (discriminator / "scorer.json").unlink()
+    code, _, err = run(monkeypatch, capsys, "score", "-d", discriminator, "--data", "talk.txt")
     assert code == 2 and "no scorer.json here" in err and "Traceback" not in err
 
 
 def test_a_misspelt_setting_is_refused(monkeypatch, capsys):
     code, _, err = run(monkeypatch, capsys, "train", "--lerning_rate", "3")
-    assert code == 2 and "--lerning_rate" in err and "learning_rate" in err
+    assert code == 2 and "No such option: --lerning-rate" in err and "--learning-rate" in err
     code, _, err = run(monkeypatch, capsys, "train", "--config", "nowhere.yaml")
-    assert code == 2 and "nowhere.yaml: no such file" in err
+    assert code == 2 and "no config 'nowhere.yaml'" in err and "li2017" in err
