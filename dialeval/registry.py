@@ -164,7 +164,19 @@ def import_object(target: str, source: str = "") -> Any:
 
 
 def unknown_name(kind: str, name: str, choices: Iterable[str]) -> BadInput:
-    """The error for a name that is not registered: close matches first, then all choices."""
+    """The error for a name that is not registered: close matches first, then all choices.
+
+    Args:
+        kind (`str`):
+            What it is a name of.
+        name (`str`):
+            The unknown name.
+        choices (`Iterable[str]`):
+            The registered names.
+
+    Returns:
+        `BadInput`: To be raised.
+    """
     names = sorted(choices)
     close = get_close_matches(name, names, 1)
     guess = f"Did you mean {close[0]!r}? " if close else ""

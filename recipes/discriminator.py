@@ -1,7 +1,8 @@
 """Train a discriminator that distinguishes human responses from others.
 
 accelerate launch recipes/discriminator.py --config recipes/configs/discriminator_default.yaml
-accelerate launch recipes/discriminator.py --config recipes/configs/discriminator_li2017.yaml --seed 1
+accelerate launch recipes/discriminator.py --seed 1 \
+    --config recipes/configs/discriminator_li2017.yaml
 """
 
 from accelerate import PartialState

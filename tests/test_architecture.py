@@ -1,6 +1,7 @@
 """Packages import only the packages below them, names say what values are, files stay short."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -120,6 +121,34 @@ def test_files_and_functions_fit_on_a_screen_or_two():
                 if node.end_lineno - start + 1 > MAX_FUNCTION:
                     long.append(f"{path.relative_to(PACKAGE)}: {node.name}")
     assert not long, long
+
+
+def undocumented(tree: ast.Module) -> list[str]:
+    """Public functions with three or more parameters but no `Args:` or no `Returns:`."""
+    names = []
+    public = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name[0] != "_"]
+    for node in (*tree.body, *(member for node in public for member in node.body)):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or node.name[0] == "_":
+            continue
+        parameters = [item.arg for item in (*node.args.args, *node.args.kwonlyargs)]
+        if len([name for name in parameters if name not in ("self", "cls")]) < 3:
+            continue
+        text = ast.get_docstring(node) or ""
+        nothing = node.returns is not None and ast.unparse(node.returns) == "None"
+        if "Args:" not in text or not (nothing or re.search("Returns:|Yields:", text)):
+            names.append(node.name)
+    return names
+
+
+def test_public_functions_describe_their_parameters_and_what_they_return():
+    commands = PACKAGE / "commands"  # their docstrings are what --help prints
+    missing = {
+        str(path.relative_to(PACKAGE)): names
+        for path in SOURCES
+        if PACKAGE in path.parents and commands not in path.parents
+        if (names := undocumented(ast.parse(path.read_text(encoding="utf-8"))))
+    }
+    assert not missing
 
 
 def body_start(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:

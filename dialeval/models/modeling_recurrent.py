@@ -50,6 +50,19 @@ class RecurrentDiscriminator(PreTrainedModel):
         labels: Tensor | None = None,
         **kwargs: Any,
     ) -> SequenceClassifierOutput:
+        """Logits over machine (0) and human (1).
+
+        Args:
+            input_ids (`Tensor`):
+                Tokens, shape `(batch, time)`.
+            attention_mask (`Tensor`, *optional*):
+                1 for tokens, 0 for padding; by default all but the padding token.
+            labels (`Tensor`, *optional*):
+                1 for human, 0 for machine; gives the cross entropy as the loss.
+
+        Returns:
+            `SequenceClassifierOutput`: With logits of shape `(batch, 2)`.
+        """
         if attention_mask is None:
             attention_mask = (input_ids != self.config.pad_token_id).long()
         input_ids, lengths = align_left(input_ids, attention_mask)

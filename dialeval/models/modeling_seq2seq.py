@@ -136,16 +136,29 @@ class Decoder(nn.Module):
     def forward(
         self, words: Tensor, encoded: EncoderOutput, state: State
     ) -> tuple[Tensor, Tensor, Tensor, Tensor, State]:
-        """Attentional vectors, contexts, weights, states, and the state after the last word."""
+        """Run over the words of the response.
+
+        Args:
+            words (`Tensor`):
+                Word vectors, shape `(batch, steps, embedding)`.
+            encoded (`EncoderOutput`):
+                The context.
+            state (`State`):
+                Hidden and cell state before the first word.
+
+        Returns:
+            `tuple`: Attentional vectors, contexts, weights, states, and the state after the last
+                word.
+        """
         if self.feeding:
-            return self.forward_fed(words, encoded, state)
+            return self._forward_fed(words, encoded, state)
         states, state = self.run(words, state)
         return *self.attention(states, encoded), states, state
 
-    def forward_fed(
+    def _forward_fed(
         self, words: Tensor, encoded: EncoderOutput, state: State
     ) -> tuple[Tensor, Tensor, Tensor, Tensor, State]:
-        """The same word by word, each with the vector before as input (Luong et al., sec. 3.3)."""
+        """Run word by word, each with the previous vector as input (Luong et al., sec. 3.3)."""
         # The first vector is what the last state attends to, so a cache of states is enough.
         vector = self.attention(state[0][:, -1:], encoded)[0]  # (batch, 1, hidden)
         steps = []
@@ -176,7 +189,21 @@ class Pointer(nn.Module):
         self.gate = nn.Linear(2 * config.hidden_size + config.embedding_size, 1)
 
     def forward(self, logits: Tensor, weights: Tensor, seen: Tensor, input_ids: Tensor) -> Tensor:
-        """Log-probabilities of the mixture, shape `(batch, steps, vocabulary)`."""
+        """Log-probabilities of generating and copying together.
+
+        Args:
+            logits (`Tensor`):
+                Scores of the vocabulary, shape `(batch, steps, vocabulary)`.
+            weights (`Tensor`):
+                Attention over the tokens of the context, `(batch, steps, time)`.
+            seen (`Tensor`):
+                What the gate reads: context, state and word, `(batch, steps, features)`.
+            input_ids (`Tensor`):
+                Tokens of the context, `(batch, time)`.
+
+        Returns:
+            `Tensor`: Of the mixture, shape `(batch, steps, vocabulary)`.
+        """
         dtype = torch.promote_types(logits.dtype, torch.float32)  # half precision is not enough
         gate = torch.sigmoid(self.gate(seen).to(dtype))  # (batch, steps, 1); eq. 8
         chosen = gate * logits.to(dtype).softmax(-1)
@@ -226,6 +253,27 @@ class Seq2SeqGenerator(PreTrainedModel, GenerationMixin):
         return_dict: bool | None = None,
         **kwargs: Any,
     ) -> Seq2SeqLMOutput | tuple[Any, ...]:
+        """Scores of the next token after every token of the response.
+
+        Args:
+            input_ids, attention_mask (`Tensor`, *optional*):
+                The context, shape `(batch, time)`; not needed with `encoder_outputs`.
+            decoder_input_ids, decoder_attention_mask (`Tensor`, *optional*):
+                The response so far, padded on the right; taken from `labels` by default.
+            encoder_outputs (`EncoderOutput`, *optional*):
+                The context, already encoded.
+            past_key_values (`State`, *optional*):
+                Hidden and cell state after the tokens that were read before.
+            use_cache (`bool`, *optional*):
+                Whether to return that state.
+            labels (`Tensor`, *optional*):
+                The response; gives the mean negative log-likelihood as the loss.
+            return_dict (`bool`, *optional*):
+                `False` returns a tuple.
+
+        Returns:
+            `Seq2SeqLMOutput`: With logits of shape `(batch, steps, vocabulary)`.
+        """
         encoded = encoder_outputs or self.encoder(input_ids, attention_mask)
         if decoder_input_ids is None:
             decoder_input_ids = self.prepare_decoder_input_ids_from_labels(labels)

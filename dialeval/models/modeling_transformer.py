@@ -74,6 +74,19 @@ class TransformerDiscriminator(PreTrainedModel):
         labels: Tensor | None = None,
         **kwargs: Any,
     ) -> SequenceClassifierOutput:
+        """Logits over machine (0) and human (1).
+
+        Args:
+            input_ids (`Tensor`):
+                Tokens, shape `(batch, time)`.
+            attention_mask (`Tensor`, *optional*):
+                1 for tokens, 0 for padding; all are tokens by default.
+            labels (`Tensor`, *optional*):
+                1 for human, 0 for machine; gives the cross entropy as the loss.
+
+        Returns:
+            `SequenceClassifierOutput`: With logits of shape `(batch, 2)`.
+        """
         mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
         scores = self.score(self.dropout(self.pool(input_ids, mask))).squeeze(-1)  # (batch,)
         logits = torch.stack([torch.zeros_like(scores), scores], dim=-1)  # (batch, 2)

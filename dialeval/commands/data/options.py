@@ -103,7 +103,19 @@ def read_options(
     forbid: list[str] | None = None,
     **rest: Any,
 ) -> Any:
-    """[`ReadOptions`] from the options of a command."""
+    """[`ReadOptions`] from the options of a command.
+
+    Args:
+        format, skip_bad, author, column, turn_separator, context_turns, responses, full_context:
+            See the options of the same names.
+        filter, min_response, max_response, min_context, max_context, forbid:
+            See the options of the same names.
+        rest:
+            Further fields of `ReadOptions`.
+
+    Returns:
+        `ReadOptions`: What `read` takes.
+    """
     from dataclasses import replace
 
     from dialeval.dialogues import FILTERS, BadInput, Cut, ReadOptions
@@ -131,7 +143,19 @@ def read_options(
 
 
 def read_files(paths: list[str], options: Any, against: list[str] | None = None) -> tuple[Any, Any]:
-    """Passages and the report of reading them; prints progress, guessed formats and skips."""
+    """Read files and print progress, guessed formats and skipped records.
+
+    Args:
+        paths (`list[str]`):
+            Files, folders or datasets on the Hub.
+        options (`ReadOptions`):
+            How they are read.
+        against (`list[str]`, *optional*):
+            Files of another split, whose dialogues are dropped.
+
+    Returns:
+        `tuple[Passages, ReadReport]`: The passages, and counts of what was read and dropped.
+    """
     from dialeval.dialogues import read
 
     with counting("Reading") as progress:

@@ -58,7 +58,27 @@ def write_parts(
     output_dir: Path,
     ending: str = "jsonl",
 ) -> dict[str, Any]:
-    """Write the parts with a card that says how they were made, show their sizes, return them."""
+    """Write the parts of a corpus with a dataset card, and print their sizes.
+
+    Args:
+        passages (`Passages`):
+            The corpus.
+        report (`ReadReport`):
+            How it was read.
+        options (`ReadOptions`):
+            The settings of reading.
+        shares (`Mapping[str, float]`):
+            Share of each part, by name.
+        seed (`int`):
+            Seed of the split.
+        output_dir (`Path`):
+            Folder for the parts.
+        ending (`str`, *optional*, defaults to `"jsonl"`):
+            File format of the parts.
+
+    Returns:
+        `dict[str, Passages]`: The parts, by name.
+    """
     from rich.table import Table
 
     from dialeval.dialogues import split as split_passages
