@@ -126,8 +126,8 @@ def test_files_and_functions_fit_on_a_screen_or_two():
 def undocumented(tree: ast.Module) -> list[str]:
     """Public functions with three or more parameters but no `Args:` or no `Returns:`."""
     names = []
-    public = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name[0] != "_"]
-    for node in (*tree.body, *(member for node in public for member in node.body)):
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name[0] != "_"]
+    for node in (*tree.body, *(member for owner in classes for member in owner.body)):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or node.name[0] == "_":
             continue
         parameters = [item.arg for item in (*node.args.args, *node.args.kwonlyargs)]
