@@ -12,6 +12,7 @@ from dialeval.scorers.base import Decision
 from dialeval.scorers.baselines import CoinScorer, LengthScorer
 from dialeval.scorers.embedding import EmbeddingScorer
 from dialeval.scorers.linear import SvmScorer
+from dialeval.scorers.stack import StackScorer
 from dialeval.scorers.words import WordCache
 from dialeval.scorers.zeroshot import ZeroShotScorer
 
@@ -96,6 +97,23 @@ def fit_embedding(pairs: Passages, seed: int, context: FitContext) -> EmbeddingS
         `EmbeddingScorer`: The fitted evaluator.
     """
     return EmbeddingScorer.fit(pairs, seed, context.embed)
+
+
+def fit_stack(pairs: Passages, seed: int, context: FitContext) -> StackScorer:
+    """Three families of features, stacked.
+
+    Args:
+        pairs (`Passages`):
+            Labelled pairs.
+        seed (`int`):
+            Seed of the inner folds and of the solvers.
+        context (`FitContext`):
+            What evaluators share.
+
+    Returns:
+        `StackScorer`: The fitted evaluator.
+    """
+    return StackScorer.fit(pairs, seed, context.embed)
 
 
 def fit_length(pairs: Passages, seed: int, context: FitContext) -> LengthScorer:

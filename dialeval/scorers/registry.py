@@ -58,6 +58,10 @@ EVALUATORS = Registry(
             "embedding", f"{_FITTING}:fit_embedding",
             "Logistic regression on sentence vectors of context and response.",
         ),
+        Entry(
+            "stack", f"{_FITTING}:fit_stack",
+            "Cased n-grams, sentence vectors and crossed words of context and response, stacked.",
+        ),
         _network("hierarchical", "LSTM over turns (Li et al., 2017).", **_RECURRENT),
         _network("concat", "LSTM per turn, vectors side by side (Li et al., 2017).", **_RECURRENT),
         _network("attention", "LSTM with attention (Bruni and Fernández, 2017).", **_RECURRENT),
@@ -101,6 +105,7 @@ SCORER_KINDS = {
     "shuffled-context": "dialeval.scorers.baselines:ShuffledContextScorer",
     "embedding": "dialeval.scorers.embedding:EmbeddingScorer",
     "joint": "dialeval.scorers.joint:JointScorer",
+    "stack": "dialeval.scorers.stack:StackScorer",
     "zero-shot": "dialeval.scorers.zeroshot:ZeroShotScorer",
 }
 """Class of each `kind` in a saved scorer's settings."""

@@ -1,0 +1,116 @@
+"""The stack: three families of features, combined by what each is worth on held-out dialogues."""
+
+import numpy as np
+import pytest
+
+from dialeval.dialogues import Pairing, Passage, Passages, Turn, split, to_passages
+from dialeval.scorers import load_scorer, save_scorer
+from dialeval.scorers.crossed import crossed_features, turn_words
+from dialeval.scorers.stack import StackScorer, family_matrix
+
+THINGS = ("tea", "rain", "music", "bread", "trains", "books", "cats", "maths")
+ANSWERS = {"Do you like": "Yes, I do like", "Where is the": "In the kitchen with"}
+
+
+class Letters:
+    """A sentence encoder that ignores case: counts of letters, of length 1."""
+
+    name = "letters"
+
+    def __call__(self, texts) -> np.ndarray:
+        counts = np.array([[text.lower().count(chr(97 + i)) for i in range(26)] for text in texts])
+        return (counts / np.maximum(1, np.linalg.norm(counts, axis=1, keepdims=True))).astype("f4")
+
+
+def passages(shout: bool = False, count: int = 120) -> Passages:
+    """Questions of two kinds with answers that fit, in capitals where asked for."""
+    rows = []
+    for number in range(count):
+        thing, kind = THINGS[number % 8], list(ANSWERS)[number // 8 % 2]
+        text = f"{ANSWERS[kind]} {thing} number {number}."
+        rows.append(
+            Passage(
+                (Turn("A", f"{kind} {thing} {number}?"),),
+                text.upper() if shout else text,
+                "bot" if shout else "human",
+                id=str(number),
+                dialogue_id=f"d{number}",
+            )
+        )
+    return to_passages(rows)
+
+
+def accuracy(scorer: StackScorer, pairs: Passages) -> float:
+    return float(((scorer(pairs) >= 0.5) == (np.asarray(pairs["label"]) == 1)).mean())
+
+
+def halves(rows: Passages) -> tuple[Passages, Passages]:
+    parts = split(rows, {"train": 0.5, "test": 0.5}, 1)
+    return parts["train"], parts["test"]
+
+
+def test_a_system_that_shouts_human_replies_is_recognised_by_their_case():
+    train, test = halves(Pairing("human_machine")(passages(), passages(shout=True)))
+    scorer = StackScorer.fit(train, embed=Letters())
+    assert accuracy(scorer, test) == 1
+    without = StackScorer.fit(train, embed=Letters(), families=("vectors",))
+    assert accuracy(without, test) == 0.5  # the encoder cannot see it
+    assert max(scorer.weights(), key=scorer.weights().get) == "ngrams"
+
+
+def test_answers_to_another_question_are_recognised_by_crossed_words():
+    train, test = map(Pairing("human_random", seed=2), halves(passages(count=400)))
+    alone = StackScorer.fit(train, embed=Letters(), families=("ngrams",))
+    crossed = StackScorer.fit(train, embed=Letters(), families=("ngrams", "crossed"))
+    assert accuracy(alone, test) < 0.6  # random replies are human replies
+    # Half of the random replies answer a question of the same kind, which nothing gives away.
+    assert accuracy(crossed, test) > accuracy(alone, test) + 0.1
+    assert crossed.weights()["crossed"] > crossed.weights()["ngrams"]
+
+
+def test_a_saved_stack_loads_to_equal_scores(tmp_path):
+    train, test = halves(Pairing("human_machine")(passages(), passages(shout=True)))
+    scorer = StackScorer.fit(train, embed=Letters(), name="mine")
+    save_scorer(scorer, tmp_path / "stack")
+    loaded = load_scorer(tmp_path / "stack", embed=Letters())
+    assert loaded(test).tolist() == scorer(test).tolist()
+    assert loaded.signature == scorer.signature
+    assert "families:ngrams+vectors+crossed|vectors:letters" in scorer.signature
+    with pytest.raises(ValueError, match="it needs vectors of 'letters'"):
+        load_scorer(tmp_path / "stack")
+
+
+def test_the_same_seed_gives_the_same_scores_and_no_passages_no_scores():
+    train, test = map(Pairing("human_random"), halves(passages()))
+    first, second = (StackScorer.fit(train, 3, Letters())(test) for _ in range(2))
+    assert first.tolist() == second.tolist()
+    assert StackScorer.fit(train, embed=Letters())(test.select([])).shape == (0,)
+
+
+def test_scores_do_not_depend_on_the_company_of_a_passage():
+    train, test = map(Pairing("human_random"), halves(passages()))
+    scorer = StackScorer.fit(train, embed=Letters())
+    alone = [scorer(test.select([row]))[0] for row in range(5)]
+    np.testing.assert_allclose(scorer(test)[:5], alone, rtol=1e-6)
+
+
+def test_crossed_features_read_the_last_sentence_marks_overlap_and_the_turn_before():
+    features = crossed_features(("I bought tea.", "Nice! Where is it?"), "It is tea, I think.")
+    for name in ("question where is|it", "marks ?|.", "previous-overlap 1", "overlap 0",
+                 "word where|is", "previous i|it", "previous-end .|it"):  # fmt: skip
+        assert name in features, name
+    assert "first-turn" in crossed_features(("Hello",), "Hi")
+    assert crossed_features((), "")  # nothing to cross, but no error
+
+
+def test_long_turns_are_cut_to_a_few_function_words_and_lengths_are_in_steps():
+    many = turn_words(" ".join(["i you he she it we they me him her us them my your"] * 3))
+    assert len(many.function) == 12
+    lengths = [int(turn_words("word " * count).length) for count in (1, 2, 3, 5, 8, 11, 20)]
+    assert lengths == sorted(lengths) and len(set(lengths)) >= 6
+
+
+def test_the_surface_family_sees_case_spacing_and_marks():
+    rows = [Passage((), text) for text in ("Fine.", "fine.", "Fine .", "Fine", "FINE.")]
+    matrix = family_matrix("ngrams", rows, Letters()).toarray()
+    assert len({row.tobytes() for row in matrix}) == 5
