@@ -68,7 +68,7 @@ def test_every_format_and_what_is_left_in_the_folder(files, tmp_path):
                  "--system", "blue=many.jsonl", "--system", "parrot", *QUICK)  # fmt: skip
     code, out, err = run(*arguments)
     assert code == 0, err
-    assert "[bot], evaluated by svm-unigram: inconclusive: evaluator too weak." in out
+    assert "[bot], evaluated by svm-unigram: distinguishable from human." in out
     assert "AdverSuc" in out
     assert "80 contexts are few" in err and "report.html" in err
     results = written(tmp_path / "x")

@@ -25,8 +25,9 @@ WIDE = {"accuracy": 0.52, "low": 0.44, "high": 0.6}
         (APART, "distinguishable"),
         (WEAK, "evaluator too weak"),
         # Where several hold, the first of the order counts.
-        ({**WEAK, **APART}, "evaluator too weak"),
-        ({**WEAK, **APART, **NOISE}, "evaluator too weak"),
+        ({**WEAK, **APART}, "distinguishable"),  # a detected difference needs no control
+        ({**WEAK, **APART, **NOISE}, "distinguishable"),
+        ({**WEAK, **NOISE}, "evaluator too weak"),
         ({**APART, **NOISE}, "distinguishable"),
         ({**WIDE, **NOISE}, "context-independent"),
         # On the borders.
@@ -36,7 +37,8 @@ WIDE = {"accuracy": 0.52, "low": 0.44, "high": 0.6}
         ({"p_value": ALPHA - 1e-9}, "distinguishable"),
         ({"high": SAME}, "inconclusive"),
         ({"random": 0.55, "below_control": False}, "indistinguishable"),
-        ({"control": None, "control_p": 1.0, **APART}, "evaluator too weak"),
+        ({"control": None, "control_p": 1.0, **APART}, "distinguishable"),
+        ({"control": None, "control_p": 1.0}, "evaluator too weak"),
     ],
 )
 def test_the_verdict_follows_the_order(changes, expected):
@@ -46,10 +48,9 @@ def test_the_verdict_follows_the_order(changes, expected):
 SENTENCES = {
     "weak, surface": (
         {**WEAK, **APART},
-        "svm failed its control: it does not distinguish human from random replies (accuracy "
-        "0.510, p 0.300), so it may not use the context at all. It distinguishes bot from humans "
-        "by surface features (accuracy 0.700 [0.660, 0.740], p < .001, 1,200 contexts), but an "
-        "undetected difference would prove nothing about bot.",
+        "svm distinguishes bot from humans: accuracy 0.700 [0.660, 0.740], p < .001, 1,200 "
+        "contexts. It does not distinguish human from random replies (accuracy 0.510, p 0.300), so "
+        "the difference may be in the style alone.",
     ),
     "weak, nothing": (
         WEAK,

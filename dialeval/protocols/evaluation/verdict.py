@@ -78,14 +78,18 @@ def verdict(system: str, evaluator: str, evidence: Evidence) -> Verdict:
 def _name_and_text(system: str, evaluator: str, evidence: Evidence) -> tuple[str, str]:
     numbers = f"accuracy {evidence.accuracy:.3f} [{evidence.low:.3f}, {evidence.high:.3f}], "
     numbers += f"p {_p_value(evidence.p_value)}, {evidence.n:,} contexts"
-    if evidence.control is None or evidence.control_p >= ALPHA:
-        return TOO_WEAK, _too_weak(system, evaluator, evidence, numbers)
-    control = f"human from random replies (accuracy {evidence.control:.3f}, "
+    passed = evidence.control is not None and evidence.control_p < ALPHA
+    control = f"human from random replies (accuracy {evidence.control or 0:.3f}, "
     control += f"p {_p_value(evidence.control_p)})"
-    if evidence.p_value < ALPHA:
-        return DISTINGUISHABLE, (
-            f"{evaluator} distinguishes {system} from humans: {numbers}. It also distinguishes "
-            f"{control}."
+    if evidence.p_value < ALPHA:  # a difference that was detected needs no control
+        text = f"{evaluator} distinguishes {system} from humans: {numbers}. "
+        surface = f"It {_failed_control(evidence)}, so the difference may be in the style alone."
+        return DISTINGUISHABLE, text + (f"It also distinguishes {control}." if passed else surface)
+    if not passed:
+        return TOO_WEAK, (
+            f"{evaluator} failed its control: it {_failed_control(evidence)}, so it may not use "
+            f"the context at all. That it does not distinguish {system} from humans ({numbers}) "
+            "proves nothing."
         )
     if evidence.below_control and evidence.random is not None:
         return CONTEXT_INDEPENDENT, (
@@ -106,20 +110,14 @@ def _name_and_text(system: str, evaluator: str, evidence: Evidence) -> tuple[str
     )
 
 
-def _too_weak(system: str, evaluator: str, evidence: Evidence, numbers: str) -> str:
-    control = (
-        "could not be tested on human and random replies"
-        if evidence.control is None
-        else "does not distinguish human from random replies "
-        f"(accuracy {evidence.control:.3f}, p {_p_value(evidence.control_p)})"
+def _failed_control(evidence: Evidence) -> str:
+    """What the evaluator did not do where there is a difference."""
+    if evidence.control is None:
+        return "could not be tested on human and random replies"
+    return (
+        f"does not distinguish human from random replies (accuracy {evidence.control:.3f}, "
+        f"p {_p_value(evidence.control_p)})"
     )
-    text = f"{evaluator} failed its control: it {control}, so it may not use the context at all."
-    if evidence.p_value < ALPHA:
-        return (
-            f"{text} It distinguishes {system} from humans by surface features ({numbers}), but "
-            f"an undetected difference would prove nothing about {system}."
-        )
-    return f"{text} That it does not distinguish {system} from humans ({numbers}) proves nothing."
 
 
 def _more_contexts(evidence: Evidence) -> int:
