@@ -1,6 +1,8 @@
 """Registries by name: what dialeval ships, what installed packages add, and `module:object`."""
 
 import logging
+import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -79,7 +81,7 @@ class Registry(Mapping[str, Entry]):
         if spec in self:
             return self[spec]
         if is_object_spec(spec):
-            return Entry(spec.partition(":")[2], spec, source="the command line")
+            return Entry(spec.partition(":")[2], spec, source="")
         raise unknown_name(self.kind, spec, self)
 
     def load(self, spec: str) -> Any:
@@ -151,6 +153,8 @@ def import_object(target: str, source: str = "") -> Any:
     Raises:
         BadInput: The module cannot be imported, or has no such object.
     """
+    if not source:  # named by the user
+        _see_working_directory()
     module_name, _, path = target.partition(":")
     try:
         value: Any = import_module(module_name)
@@ -161,6 +165,13 @@ def import_object(target: str, source: str = "") -> Any:
             raise
         raise _import_failure(target, source, error) from error
     return value
+
+
+def _see_working_directory() -> None:
+    """Let a module beside the user be imported by name, after all installed ones."""
+    folder = os.getcwd()
+    if folder not in sys.path:
+        sys.path.append(folder)
 
 
 def unknown_name(kind: str, name: str, choices: Iterable[str]) -> BadInput:
@@ -187,6 +198,6 @@ def unknown_name(kind: str, name: str, choices: Iterable[str]) -> BadInput:
 def _import_failure(target: str, source: str, error: Exception) -> BadInput:
     origin = f" (registered by {source})" if source else ""
     return BadInput(
-        f"could not import {target}{origin}: {type(error).__name__}: {error}",
+        f"could not import {target}{origin}: {type(error).__name__}: {str(error).rstrip('.')}.",
         hint="Check the name, and that the package is installed in this environment.",
     )

@@ -49,6 +49,16 @@ def test_an_object_of_any_module_is_found_by_its_path(monkeypatch):
     assert make(monkeypatch).find("collections:OrderedDict").name == "OrderedDict"
 
 
+def test_a_module_in_the_working_directory_is_found(monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "beside_the_user.py").write_text("class Mine: pass\n")
+    assert make(monkeypatch).load("beside_the_user:Mine").__name__ == "Mine"
+    with pytest.raises(
+        BadInput, match=r"could not import nowhere:Mine: ModuleNotFoundError: .*\. "
+    ):
+        make(monkeypatch).load("nowhere:Mine")
+
+
 def test_an_unknown_name_lists_the_choices_and_the_closest(monkeypatch):
     registry = make(monkeypatch, point("counter", "collections:Counter"))
     with pytest.raises(BadInput, match=r"unknown thing 'pth'.*mean 'path'.*counter, path"):
