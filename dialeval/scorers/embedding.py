@@ -124,11 +124,25 @@ class EmbeddingScorer:
         Returns:
             `EmbeddingScorer`: The scorer.
         """
-        if embed is None and settings["vectors"] != "minilm":
-            hint = "Pass it: load_scorer(folder, embed=...)."
-            raise BadInput(f"it needs vectors of {settings['vectors']!r}.", folder, hint=hint)
+        check_vectors(settings, embed, folder)
         model = skops.io.load(folder / MODEL, trusted=[])
         return cls(model, embed, settings["n"], settings["name"], decision_of(settings))
+
+
+def check_vectors(settings: dict[str, Any], embed: Embed | None, folder: Path) -> None:
+    """Refuse to load a scorer of other vectors than MiniLM's without their encoder.
+
+    Args:
+        settings (`dict`):
+            What the scorer's `save` returned.
+        embed (`Callable`, *optional*):
+            Sentence encoder, where one is given.
+        folder (`Path`):
+            The scorer's folder, for the error message.
+    """
+    if embed is None and settings["vectors"] != "minilm":
+        hint = "Pass it: load_scorer(folder, embed=...)."
+        raise BadInput(f"it needs vectors of {settings['vectors']!r}.", folder, hint=hint)
 
 
 def features(passages: Sequence[Passage], embed: Embed) -> np.ndarray:

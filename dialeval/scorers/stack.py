@@ -18,13 +18,13 @@ from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from dialeval.dialogues import BadInput, Passage, Passages
+from dialeval.dialogues import Passage, Passages
 from dialeval.dialogues.storage import iterate_passages
 from dialeval.models.embedding import CachedEmbedder
 from dialeval.scorers.base import Decision
 from dialeval.scorers.baselines import labels_of
 from dialeval.scorers.crossed import crossed_features
-from dialeval.scorers.embedding import Embed
+from dialeval.scorers.embedding import Embed, check_vectors
 from dialeval.scorers.embedding import features as vector_features
 from dialeval.scorers.folders import decision_of
 from dialeval.scorers.linear_features import SvmSettings, make_folds
@@ -167,9 +167,7 @@ class StackScorer:
         Returns:
             `StackScorer`: The scorer.
         """
-        if embed is None and settings["vectors"] != "minilm":
-            hint = "Pass it: load_scorer(folder, embed=...)."
-            raise BadInput(f"it needs vectors of {settings['vectors']!r}.", folder, hint=hint)
+        check_vectors(settings, embed, folder)
         parts = skops.io.load(folder / MODEL, trusted=[])
         combiner = parts.pop("combiner")
         models = {name.removeprefix("family-"): model for name, model in parts.items()}
