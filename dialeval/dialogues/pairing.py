@@ -38,6 +38,12 @@ class Pairing:
             `"dialogue"` in which every turn is random (Li et al., 2017).
         match_length (`int`, *optional*):
             Give both classes the same histogram of response lengths, in bins of so many tokens.
+        match_position (`bool`, *optional*, defaults to `False`):
+            Leave out pairs of `human_next` whose true response opens its dialogue's replies, or
+            whose next turn closes them: such turns are only ever in one of the two classes.
+        single_replies (`bool`, *optional*, defaults to `False`):
+            Allow `human_next` from dialogues with one reply each, in which the position in the
+            dialogue gives the next turn away.
         seed (`int`, *optional*, defaults to 0):
             Seed of the draws.
 
@@ -50,6 +56,8 @@ class Pairing:
     paired: bool = True
     random: Literal["response", "dialogue"] = "response"
     match_length: int | None = None
+    match_position: bool = False
+    single_replies: bool = False
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -73,7 +81,7 @@ class Pairing:
         if self.scenario == "human_machine":
             sides = _join(human_passages(passages), system_passages(passages, machine))
         elif self.scenario == "human_next":
-            sides = _next(human_passages(passages))
+            sides = self._next(human_passages(passages))
         elif self.scenario == "human_random" and self.paired:
             sides = self._random(human_passages(passages))
         else:
@@ -81,6 +89,24 @@ class Pairing:
         if self.paired:
             return write_pairs(self.scenario, *self._same_lengths(*sides))
         return self._one_class_per_context(*sides)
+
+    def _next(self, human: Passages) -> tuple[PairSide, PairSide]:
+        """The true response, and the utterance after it."""
+        has_next = [pc.is_valid(batch["following"]).to_numpy(False) for batch in batches(human)]
+        mask = np.concatenate(has_next) if has_next else np.zeros(0, dtype=bool)
+        if self.match_position:
+            mask = mask & in_both_classes(human)
+        human = select(human, mask)
+        dialogues = np.unique(row_hashes(human, ["dialogue_id"]))
+        if not len(human):
+            raise BadInput("No passage has the turn after its response.", hint=_EVERY)
+        if len(dialogues) == len(human) > 1 and not (self.single_replies or self.match_position):
+            raise BadInput(
+                "Needs two or more replies per conversation; here every dialogue has one.",
+                hint=_EVERY,
+            )
+        other = PairSide.all_rows(human, author="next", column="following")
+        return PairSide.all_rows(human), other
 
     def _random(self, human: Passages) -> tuple[PairSide, PairSide]:
         groups, bins = row_hashes(human, ["dialogue_id"]), None
@@ -210,22 +236,22 @@ def _join(human: Passages, machine: Passages) -> tuple[PairSide, PairSide]:
     return PairSide(human, ones), PairSide(machine, zeros, author)
 
 
-def _next(human: Passages) -> tuple[PairSide, PairSide]:
-    """The true response, and the utterance after it."""
-    has_next = [pc.is_valid(batch["following"]).to_numpy(False) for batch in batches(human)]
-    human = select(human, np.concatenate(has_next))
-    dialogues = np.unique(row_hashes(human, ["dialogue_id"]))
-    if not len(human):
-        raise BadInput("No passage has the turn after its response.", hint=_EVERY)
-    if len(dialogues) == len(human) > 1:
-        raise BadInput(
-            "Needs two or more replies per conversation; here every dialogue has one.",
-            hint=_EVERY,
-        )
-    return PairSide.all_rows(human), PairSide.all_rows(human, author="next", column="following")
-
-
 _EVERY = "Cut every turn of whole dialogues: responses='every'."
+
+
+def in_both_classes(human: Passages) -> np.ndarray:
+    """Which passages have a response that is also a next turn, and a next turn that is a response.
+
+    The first reply of a dialogue is never a next turn, and its last turn is never a response that
+    has one, so both reveal their class by their position.
+    """
+    response = row_hashes(human, ["dialogue_id", "response"])
+    following = row_hashes(human, ["dialogue_id", "following"])
+    followed = np.concatenate(
+        [pc.is_valid(batch["following"]).to_numpy(False) for batch in batches(human)]
+    )
+    is_next = np.isin(response, following[followed])
+    return is_next & followed & np.isin(following, response[followed])
 
 
 def _half(passages: Passages, seed: int) -> np.ndarray:

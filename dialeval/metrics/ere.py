@@ -3,7 +3,7 @@
 (Li et al., 2017, sec. 4.2)
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
 import numpy as np
@@ -21,8 +21,10 @@ from dialeval.metrics.intervals import (
 )
 
 GOLD = {"human_human": 0.5, "machine_machine": 0.5, "human_random": 0.0, "human_next": 0.0}
+THREE = {name: value for name, value in GOLD.items() if name != "human_next"}
+"""The scenarios that remain for data without a turn after the response."""
 RANDOM_GUESS = 0.25  # guessing is .5 off in the two scenarios that are distinguishable
-_NOISE = float(np.sqrt(2 / np.pi) / 2)  # E|p - .5| = _NOISE / sqrt(n) for the share p of n guesses
+_ABSOLUTE = float(np.sqrt(2 / np.pi))  # mean absolute value of a normal error, per deviation
 
 
 class ScenarioResult(TypedDict):
@@ -62,6 +64,7 @@ def ere(
     level: float = 0.95,
     resamples: int = 10_000,
     seed: int = 0,
+    gold: Mapping[str, float] = GOLD,
 ) -> EreResult:
     """The mean absolute deviation of adversarial success from its gold standard in four scenarios.
 
@@ -90,13 +93,16 @@ def ere(
             Bootstrap draws.
         seed (`int`, *optional*, defaults to 0):
             Seed of the bootstrap.
+        gold (`Mapping[str, float]`, *optional*):
+            Scenarios and their gold standard; the paper's four by default. Over [`THREE`] it is
+            another quantity, in which guessing is .167 off.
 
     Returns:
         `EreResult`: `ere`, `low`, `high`, `n`; `random_guess`, the error of guessing;
-        `noise_floor`, the error expected of a perfect evaluator on this many independent
-        responses; and `scenarios`: for each its `adversuc`, `low`, `high`, `gold`, signed
-        `deviation`, `n`, `n_groups` and `noise_floor` (.399 / sqrt(n) where gold is .5, and 0
-        where it is 0; the one above is their mean).
+        `noise_floor`, the error expected of a perfect evaluator on responses that go together by
+        dialogue as these do; and `scenarios`: for each its `adversuc`, `low`, `high`, `gold`,
+        signed `deviation`, `n`, `n_groups` and `noise_floor` (.399 / sqrt(n) for n independent
+        responses where gold is .5, and 0 where it is 0; the one above is their mean).
 
     Examples:
         >>> names = ["human_human", "machine_machine", "human_random", "human_next"]
@@ -105,20 +111,21 @@ def ere(
         0.25
     """
     parts = _parts(scores, labels, scenarios, threshold, higher_is_human, groups)
-    missing = [name for name in GOLD if name not in parts]
+    missing = [name for name in gold if name not in parts]
     if missing:
         raise ValueError(
-            f"The reliability error is a mean over {', '.join(GOLD)}, but there is no response of "
+            f"The reliability error is a mean over {', '.join(gold)}, but there is no response of "
             f"{', '.join(missing)}. Score that scenario too."
         )
     settings: IntervalSettings = {
         "method": method, "level": level, "resamples": resamples, "seed": seed
     }  # fmt: skip
+    parts = {name: parts[name] for name in gold}
     results = {name: _scenario(name, *part, settings) for name, part in parts.items()}
     errors = np.zeros(resamples)
     for index, (name, part) in enumerate(parts.items()):
         sums = resampled_sums(class_sums(*part), resamples, (seed, index))
-        errors += np.abs(mean_of_ratios(sums) - GOLD[name]) / len(GOLD)
+        errors += np.abs(mean_of_ratios(sums) - gold[name]) / len(gold)
     has_interval = all(result["n_groups"] > 1 for result in results.values())
     low, high = percentiles(errors, level) if has_interval else (float("nan"), float("nan"))
     return {
@@ -126,7 +133,7 @@ def ere(
         "low": low,
         "high": high,
         "n": sum(result["n"] for result in results.values()),
-        "random_guess": RANDOM_GUESS,
+        "random_guess": float(np.mean([0.5 - value for value in gold.values()])),
         "noise_floor": float(np.mean([result["noise_floor"] for result in results.values()])),
         "scenarios": results,
     }
@@ -218,7 +225,6 @@ def _scenario(
 ) -> ScenarioResult:
     value = float((wrong[positive].mean() + wrong[~positive].mean()) / 2)
     low, high = balanced_interval(wrong, positive, unit, **settings)
-    effective_n = 4 / (1 / positive.sum() + 1 / (~positive).sum())  # n, when the classes are equal
     return {
         "adversuc": value,
         "low": low,
@@ -227,5 +233,16 @@ def _scenario(
         "deviation": value - GOLD[name],
         "n": len(wrong),
         "n_groups": int(unit.max()) + 1,
-        "noise_floor": _NOISE / float(np.sqrt(effective_n)) if GOLD[name] else 0.0,
+        "noise_floor": _noise_floor(wrong, positive, unit) if GOLD[name] else 0.0,
     }
+
+
+def _noise_floor(wrong: np.ndarray, positive: np.ndarray, unit: np.ndarray) -> float:
+    """The mean absolute deviation from .5 of an evaluator that guesses whole dialogues.
+
+    Its errors go together within a dialogue as the observed ones do; for dialogues of one response
+    this is the mean absolute error of a share of independent guesses.
+    """
+    weights = np.where(positive, 0.5 / positive.sum(), 0.5 / (~positive).sum())
+    errors = np.bincount(unit, weights * (wrong - 0.5))  # (dialogues,)
+    return _ABSOLUTE * float(np.sqrt(np.square(errors).sum()))

@@ -8,31 +8,93 @@ from dialeval.metrics.results import RunResults
 from dialeval.registry import import_object
 
 DISTINGUISHABLE = "distinguishable"
+NEGLIGIBLE = "negligible difference"
 INDISTINGUISHABLE = "indistinguishable"
-CONTEXT_INDEPENDENT = "context-independent"
-TOO_WEAK = "evaluator too weak"
 INCONCLUSIVE = "inconclusive"
-VERDICTS = (DISTINGUISHABLE, INDISTINGUISHABLE, CONTEXT_INDEPENDENT, TOO_WEAK, INCONCLUSIVE)
+VERDICTS = (DISTINGUISHABLE, NEGLIGIBLE, INDISTINGUISHABLE, INCONCLUSIVE)
 """Every name that [`Verdict.verdict`] can have."""
+IGNORES_CONTEXT = "looks human but ignores the context"
+"""Flag of a system that is hardly detected and hardly relevant."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the numbers of one evaluator show about one system.
+    """What all evaluators of a run together show about one system.
 
     Args:
-        system, evaluator (`str`):
-            Which system, evaluated by which evaluator.
+        system (`str`):
+            Name of the system.
         verdict (`str`):
             One of `VERDICTS`.
         text (`str`):
             Sentences that explain it with its numbers.
+        evaluator (`str`, *optional*):
+            The strongest evaluator: the one with the highest accuracy.
+        accuracy, low, high (`float`, *optional*):
+            Its accuracy. The interval holds for all evaluators at once, so that choosing the
+            strongest one does not make it too narrow.
+        p_value (`float`, *optional*):
+            Smallest p-value of the held-out tests, adjusted for the number of evaluators (Holm).
+        margin (`float`, *optional*):
+            Accuracy up to which a difference counts as negligible.
+        n (`int`, *optional*):
+            Number of contexts.
+        relevance (`float`, *optional*):
+            How closely the replies follow their contexts: 0 as random replies, 1 as human ones.
+        detectable (`Mapping[str, float | None]`, *optional*):
+            By the source of planted replies, the smallest share of them that this run would have
+            detected; `None` where it would not have detected any that was tried. Empty if the
+            check was not needed.
+        reservations (`tuple[str, ...]`, *optional*):
+            Why this run cannot show that there is no difference; empty if it can.
+        flags (`tuple[str, ...]`, *optional*):
+            What a reader has to know beside the verdict, such as a format leak.
     """
 
     system: str
-    evaluator: str
     verdict: str
     text: str
+    evaluator: str = ""
+    accuracy: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p_value: float | None = None
+    margin: float | None = None
+    n: int | None = None
+    relevance: float | None = None
+    detectable: Mapping[str, float | None] = field(default_factory=dict)
+    reservations: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class FormatLeak:
+    """A trait of the format that distinguishes a system from humans by one simple rule.
+
+    Args:
+        system (`str`):
+            Name of the system.
+        name (`str`):
+            Name of the trait.
+        rule (`str`):
+            The rule in words.
+        accuracy, low, high (`float`):
+            Its accuracy on held-out dialogues.
+        hint (`str`, *optional*):
+            How to remove the leak.
+        human_example, system_example (`str`, *optional*):
+            Responses that the rule classifies correctly.
+    """
+
+    system: str
+    name: str
+    rule: str
+    accuracy: float
+    low: float
+    high: float
+    hint: str = ""
+    human_example: str = ""
+    system_example: str = ""
 
 
 @dataclass(frozen=True)
@@ -117,7 +179,9 @@ class EvaluationResults(_EvaluationReport, RunResults):
 
     Args:
         verdicts (`tuple[Verdict, ...]`, *optional*):
-            One per system and evaluator; those of the most reliable evaluator come first.
+            One per system.
+        leaks (`tuple[FormatLeak, ...]`, *optional*):
+            Significant format leaks of every system.
         curves (`tuple[CurvePoint, ...]`, *optional*):
             AdverSuc against the number of training pairs.
         examples (`Mapping[str, SystemExamples]`, *optional*):
@@ -129,6 +193,7 @@ class EvaluationResults(_EvaluationReport, RunResults):
     protocol: ClassVar[str] = "evaluation"
 
     verdicts: tuple[Verdict, ...] = ()
+    leaks: tuple[FormatLeak, ...] = ()
     curves: tuple[CurvePoint, ...] = ()
     examples: Mapping[str, SystemExamples] = field(default_factory=dict)
 

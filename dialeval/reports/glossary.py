@@ -35,7 +35,8 @@ GLOSSARY = {
         "The mean absolute deviation of AdverSuc from its known value in four scenarios: human "
         "against human and machine against machine (.5), human against random and against next "
         "turns (0) (Li et al., 2017, sec. 4.2). 0 is a perfect evaluator, .25 a random guess; "
-        "lower is better.",
+        "lower is better. Without next turns it is a mean over three scenarios, marked 3, in "
+        "which a random guess is .167 off.",
     ),
     "ere-transfer": GlossaryEntry(
         "ERE by transfer",
@@ -44,8 +45,9 @@ GLOSSARY = {
     ),
     "noise-floor": GlossaryEntry(
         "Noise floor",
-        "The ERE that a perfect evaluator would get by chance on as many responses. From 0 "
-        "upwards; an ERE close to it cannot be distinguished from a perfect one.",
+        "The ERE that a perfect evaluator would get by chance on as many responses that go "
+        "together by dialogue as these do. From 0 upwards; an ERE close to it cannot be "
+        "distinguished from a perfect one.",
     ),
     "human-vs-random": GlossaryEntry(
         "Human-vs-random (HvR)",
@@ -59,16 +61,24 @@ GLOSSARY = {
         "from random human ones (Li et al., 2017, sec. 4.3). From about .5 to 1; low together "
         "with a high AdverSuc means that the responses look human but ignore the context.",
     ),
+    "relevance": GlossaryEntry(
+        "Relevance",
+        "The mean score of the system's replies by an evaluator that was trained on human and "
+        "random replies and never saw a machine: 0 is the mean of random replies, 1 that of human "
+        "ones. Higher is better up to 1; above 1 a system sticks closer to the context than "
+        "humans do, as one that repeats it.",
+    ),
     "context-gain": GlossaryEntry(
         "Gain from reading the context",
-        "Machine-vs-random with the context minus machine-vs-random from the response alone. From "
-        "about −.5 to .5; above 0, the responses depend on their context.",
+        "Machine-vs-random with the context minus machine-vs-random by the same evaluator trained "
+        "without any context. From about −.5 to .5; above 0, the responses depend on their "
+        "context.",
     ),
     "response-only": GlossaryEntry(
         "Response only",
-        "The same result when the evaluator sees the response without its context. Same range and "
-        "direction as the quantity itself; if both are equal, the evaluator used only the "
-        "responses.",
+        "The same result by the evaluator's twin, which is trained and tested without any context. "
+        "Same range and direction as the quantity itself; if both are equal, the response alone "
+        "reveals as much.",
     ),
     "shuffled-context": GlossaryEntry(
         "Shuffled context",
@@ -90,19 +100,19 @@ GLOSSARY = {
     "clustered-interval": GlossaryEntry(
         "Clustered interval",
         "A 95 % bootstrap interval that draws whole dialogues, because responses from one "
-        "dialogue are not independent. It covers the choice of dialogues but not of training "
-        "seeds; narrower is more precise.",
+        "dialogue are not independent. That of AdverSuc also covers the training: the standard "
+        "deviation over seeds is added to it; narrower is more precise.",
     ),
     "seed-spread": GlossaryEntry(
         "Seed spread",
         "The standard deviation of AdverSuc over evaluators trained with different seeds, which "
-        "the interval does not include. From 0 upwards; lower is more stable.",
+        "the interval includes. From 0 upwards; lower is more stable.",
     ),
     "p-value": GlossaryEntry(
         "p-value",
-        "The probability of an accuracy at least this high on a held-out half of the dialogues if "
-        "human and machine responses did not differ. From 0 to 1; below .05 the system counts as "
-        "distinguishable.",
+        "The probability of deciding at least this many pairs of a held-out half of the dialogues "
+        "correctly if human and machine responses did not differ. From 0 to 1; the verdict "
+        "corrects it for the number of evaluators (Holm): below .05 there is a difference.",
     ),
     "auroc": GlossaryEntry(
         "AUROC",
@@ -133,7 +143,8 @@ GLOSSARY = {
     ),
     "minimum-detectable-accuracy": GlossaryEntry(
         "Minimum detectable accuracy",
-        "The lowest accuracy that this run would find significant with a probability of 80 %. "
+        "The lowest pairwise accuracy that this run would find significant with a probability of "
+        "80 %. "
         "From .5 to 1; lower means that smaller differences can be detected.",
     ),
     "n": GlossaryEntry(

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from dialeval.errors import BadInput
 from dialeval.registry import import_object
 
+NORMALISE = ("auto", "on", "off")
 _CHECK = "dialeval.protocols.evaluation.evaluators:resolve_evaluators"
 
 
@@ -16,9 +17,9 @@ class EvaluationRun:
         default=None,
         metadata={
             "flags": ("--evaluator",),
-            "help": "Trained on your data: svm-unigram, embedding, hierarchical, minilm, ..., all, "
+            "help": "Trained on your data: stack, surface, svm-unigram, hierarchical, ..., all, "
             "or package.module:Class. Applied without training: the folder or Hub name of a saved "
-            "one, NAME=FOLDER, zero-shot[:MEASURE[:MODEL]]. By default svm-unigram and embedding; "
+            "one, NAME=FOLDER, zero-shot[:MEASURE[:MODEL]]. By default stack and surface; "
             "see: dialeval list evaluators. Repeatable.",
         },
     )
@@ -31,6 +32,23 @@ class EvaluationRun:
     length_matched: bool = field(
         default=True,
         metadata={"help": "Also measure AdverSuc with equal length distributions."},
+    )
+    twins: bool = field(
+        default=True,
+        metadata={
+            "help": "Also train every evaluator without the context: what a response alone reveals."
+        },
+    )
+    normalise: str = field(
+        default="auto",
+        metadata={
+            "help": "Also measure the accuracy after normalising the format of both sides: on, "
+            "off, or auto, where a format leak is significant."
+        },
+    )
+    margin: float = field(
+        default=0.55,
+        metadata={"help": "Accuracy up to which a difference counts as negligible."},
     )
     seed: int = field(default=0, metadata={"help": "Random seed."})
     output_dir: str = field(
@@ -49,6 +67,13 @@ class EvaluationRun:
             raise BadInput(f"an evaluation needs 1 seed or more, but got {self.seeds}.")
         if not all(0 < share < 1 for share in self.curve):
             raise BadInput(f"shares of a learning curve lie between 0 and 1, but got {self.curve}.")
+        if self.normalise not in NORMALISE:
+            choices = f"Choose from {', '.join(NORMALISE)}."
+            raise BadInput(f"unknown value {self.normalise!r} of normalise.", hint=choices)
+        if not 0.5 < self.margin < 1:
+            raise BadInput(
+                f"the margin is an accuracy above .5 (chance) and below 1, but got {self.margin}."
+            )
         import_object(_CHECK, "dialeval")(self.evaluators)  # refuses unknown names early
 
 
@@ -59,6 +84,8 @@ class ReliabilityRun(EvaluationRun):
     seeds: int = field(default=1, metadata={"hidden": True})
     curve: tuple[float, ...] = field(default=(), metadata={"hidden": True})
     length_matched: bool = field(default=False, metadata={"hidden": True})
+    normalise: str = field(default="off", metadata={"hidden": True})
+    margin: float = field(default=0.55, metadata={"hidden": True})
     output_dir: str = field(
         default="runs/ere",
         metadata={"flags": ("--output-dir", "-o"), "help": "Folder for the results."},

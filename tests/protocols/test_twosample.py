@@ -17,13 +17,16 @@ from dialeval.protocols.evaluation.twosample import swap_test, two_sample_test
 from dialeval.scorers import Decision
 
 
-def decided(human, machine, dialogue) -> pa.Table:
-    """An evaluator's decisions about both sides of each pair."""
+def scored(human, machine, dialogue) -> pa.Table:
+    """An evaluator's scores of both sides of each pair."""
     pairs = len(dialogue)
+    scores = np.concatenate([human, machine]).astype(float)
     return pa.table(
         {
             "label": np.repeat([1, 0], pairs),
-            "predicted_human": np.concatenate([human, machine]).astype(bool),
+            "pair": np.tile(np.arange(pairs), 2),
+            "score": scores,
+            "predicted_human": scores >= 0.5,
             "dialogue_id": [f"d{number}" for number in (*dialogue, *dialogue)],
         }
     )
@@ -33,13 +36,16 @@ def by_enumeration(human, machine, dialogue) -> float:
     """The share of all ways to exchange the sides of whole dialogues that look as good."""
     human, machine, dialogue = map(np.asarray, (human, machine, dialogue))
     names = np.unique(dialogue)
-    observed = human.sum() - machine.sum()
-    outcomes = []
+
+    def decided(first, second):
+        return (first > second).sum() - (first < second).sum()
+
+    observed, outcomes = decided(human, machine), []
     for swaps in product((False, True), repeat=len(names)):
         swapped = np.isin(dialogue, names[np.array(swaps)])
         first = np.where(swapped, machine, human)
         second = np.where(swapped, human, machine)
-        outcomes.append(first.sum() - second.sum() >= observed)
+        outcomes.append(decided(first, second) >= observed)
     return float(np.mean(outcomes))
 
 
@@ -47,25 +53,38 @@ def by_enumeration(human, machine, dialogue) -> float:
 def test_p_is_the_share_of_exchanges_that_look_as_good(seed):
     rng = np.random.default_rng(seed)
     dialogue = rng.integers(0, 7, size=14)
-    human, machine = rng.random(14) < 0.7, rng.random(14) < 0.4
-    test = swap_test(decided(human, machine, dialogue), seed=0)
+    human, machine = rng.integers(2, 9, 14) / 10, rng.integers(0, 7, 14) / 10  # with ties
+    test = swap_test(scored(human, machine, dialogue), seed=0)
     assert test.p_value == pytest.approx(by_enumeration(human, machine, dialogue), abs=1e-12)
-    assert test.accuracy == pytest.approx((human.sum() + (~machine).sum()) / 28)
-    assert test.pairs == 14
+    assert test.accuracy == pytest.approx(((human >= 0.5).sum() + (machine < 0.5).sum()) / 28)
+    wins = (human > machine).sum() + (human == machine).sum() / 2
+    assert test.pairwise_accuracy == pytest.approx(wins / 14) and test.pairs == 14
 
 
 def test_by_hand():
-    # Correct on both sides of three contexts in three dialogues: one of eight ways is as good.
-    assert swap_test(decided([1, 1, 1], [0, 0, 0], [0, 1, 2]), 0).p_value == pytest.approx(1 / 8)
+    # Correct on three pairs in three dialogues: one of eight ways is as good.
+    right = [0.9, 0.8, 0.7], [0.2, 0.3, 0.6]
+    assert swap_test(scored(*right, [0, 1, 2]), 0).p_value == pytest.approx(1 / 8)
     # The same in one dialogue: it is exchanged whole, so one of two.
-    assert swap_test(decided([1, 1, 1], [0, 0, 0], [0, 0, 0]), 0).p_value == pytest.approx(1 / 2)
-    # An evaluator that predicts human for everything has learnt nothing.
-    assert swap_test(decided([1, 1, 1], [1, 1, 1], [0, 1, 2]), 0).p_value == 1.0
+    assert swap_test(scored(*right, [0, 0, 0]), 0).p_value == pytest.approx(1 / 2)
+    # All above the threshold, and still every pair is decided correctly.
+    high = scored([0.9, 0.8, 0.7], [0.6, 0.6, 0.6], [0, 1, 2])
+    assert swap_test(high, 0).p_value == pytest.approx(1 / 8)
+    assert swap_test(high, 0).accuracy == 0.5 and swap_test(high, 0).pairwise_accuracy == 1.0
+    # An evaluator that gives everything one score has learnt nothing.
+    assert swap_test(scored([1, 1, 1], [1, 1, 1], [0, 1, 2]), 0).p_value == 1.0
+
+
+def test_pairs_are_found_by_their_number_in_any_order():
+    table = scored([0.9, 0.1, 0.7], [0.2, 0.3, 0.6], [0, 1, 2])
+    shuffled = table.take([5, 0, 4, 2, 1, 3])
+    assert swap_test(shuffled, 0) == swap_test(table, 0)
 
 
 def simulated(rng, accuracy: float, pairs: int = 200) -> pa.Table:
-    """Decisions of a fixed evaluator with this accuracy."""
-    return decided(rng.random(pairs) < accuracy, rng.random(pairs) >= accuracy, np.arange(pairs))
+    """Scores of a fixed evaluator that decides this share of the pairs correctly."""
+    correct = rng.random(pairs) < accuracy
+    return scored(np.where(correct, 0.6, 0.4), np.full(pairs, 0.5), np.arange(pairs))
 
 
 def test_p_is_uniform_for_a_fixed_evaluator_when_there_is_no_difference():
@@ -81,11 +100,10 @@ def test_p_is_uniform_for_a_fixed_evaluator_when_there_is_no_difference():
 def test_the_minimum_is_found_in_four_of_five_cases():
     rng = np.random.default_rng(1)
     minimum = swap_test(simulated(rng, 0.5), 0).minimum
-    # Gains are 1, 0 and -1 with 1/4, 1/2 and 1/4: 0.5 + 2.486 * sqrt(100) / 400.
-    assert minimum == pytest.approx(0.562, abs=0.008)
+    assert minimum == pytest.approx(0.5 + 2.486 / (2 * np.sqrt(200)), abs=1e-3)
     power = np.mean([swap_test(simulated(rng, minimum), 0).p_value < 0.05 for _ in range(1_000)])
     assert power == pytest.approx(0.8, abs=0.06)
-    assert swap_test(decided([1, 1], [0, 0], [0, 1]), 0).minimum == 1.0  # never above certainty
+    assert swap_test(scored([1, 1], [0, 0], [0, 1]), 0).minimum == 1.0  # never above certainty
 
 
 # The whole protocol, with an evaluator that is fitted again each time.
@@ -140,7 +158,7 @@ def test_the_whole_protocol_rejects_at_most_5_percent_when_there_is_no_differenc
         halves = scenario_folds(*sides, 2, seed)
         rejected += two_sample_test(fit, halves, seed, fit_context).p_value < 0.05
         folds = scenario_folds(*sides, 5, seed)
-        table = crossfit(fit, folds, seed, fit_context, context_ablation=False)
+        table = crossfit(fit, folds, seed, fit_context)
         pooled += swap_test(table, seed).p_value < 0.05
     rates = rejected / repetitions, pooled / repetitions
     print(f"rejected: {rates[0]:.3f} on a held-out half, {rates[1]:.3f} on pooled predictions")

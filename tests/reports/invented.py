@@ -15,6 +15,7 @@ from dialeval.metrics.evaluation_results import (
     CurvePoint,
     EvaluationResults,
     Example,
+    FormatLeak,
     SystemExamples,
     Verdict,
 )
@@ -73,6 +74,7 @@ def simulate_evaluator(
     return [
         make_result("adversuc", system, evaluator, first, "adversuc", p_value=0.0002, **details),
         make_result("machine_vs_random", system, evaluator, second, "accuracy", **machine),
+        make_result("relevance", system, evaluator, {"value": 0.625}, "value"),
         make_result("ere", system, evaluator, third, "ere", **errors),
     ], main
 
@@ -100,6 +102,7 @@ def invent(folder, n: int = 60, systems=tuple(SHIFTS), seed: int = 0) -> Evaluat
     tables: list[dict] = []
     curves: list[CurvePoint] = []
     verdicts: list[Verdict] = []
+    leaks: list[FormatLeak] = []
     for system in systems:
         for evaluator in EVALUATORS:
             shift = SHIFTS.get(system, 0.7)
@@ -107,17 +110,22 @@ def invent(folder, n: int = 60, systems=tuple(SHIFTS), seed: int = 0) -> Evaluat
             results += numbers
             tables.append({**scores, "system": [system] * 2 * n, "evaluator": [evaluator] * 2 * n})
             curves += learning_curve(system, evaluator, numbers[0].value)
-        verdicts += [
-            Verdict(system, evaluator, "distinguishable", f"{evaluator} detects {system}.")
-            for evaluator in ("svm-unigram", "hierarchical")
-        ]
+        verdicts.append(
+            Verdict(system, "distinguishable", f"svm-unigram detects {system}.", "svm-unigram",
+                    0.77, 0.7, 0.8, 0.001, 0.55, n, 0.625, {"random human replies": 0.1, "x": None},
+                    flags=(f"format leak of {system}",))
+        )  # fmt: skip
+        leaks.append(
+            FormatLeak(system, "upper-case letters", "system if it SHOUTS", 0.875, 0.8, 0.9,
+                       "lower-case both sides")
+        )  # fmt: skip
         results.append(make_result("distinct_1", system, "", {"value": 0.125}, "value"))
     control = {"value": 0.8125, "low": 0.79, "high": 0.83, "n": 2 * n}
     for evaluator in EVALUATORS:
         results.append(make_result("human_vs_random", "", evaluator, control, "value"))
     examples = SystemExamples((example(1), example(2)), (example(3),))
     evaluation = EvaluationResults(
-        results=tuple(results), verdicts=tuple(verdicts), curves=tuple(curves),
+        results=tuple(results), verdicts=tuple(verdicts), leaks=tuple(leaks), curves=tuple(curves),
         examples=dict.fromkeys(systems, examples), warnings=("Two contexts left out.",),
         settings={"folds": 5, "decision": {"threshold": 0.5}}, versions={"dialeval": "0.1.0"},
         signature="folds:5|ctx:2|seed:0|v:0.1.0",

@@ -39,7 +39,7 @@ from tests.reports.invented import (
 
 
 def test_the_terminal_shows_every_number_of_a_row(evaluation):
-    lines = shown(evaluation_table(evaluation, 110), 110).splitlines()
+    lines = shown(evaluation_table(evaluation, 116), 116).splitlines()
     line = next(line for line in lines if " svm-u" in line)
     main, machine = result_of(evaluation, "adversuc"), result_of(evaluation, "machine_vs_random")
     numbers = [main.value, main.low, main.high, machine.value, 0.6, 0.8125,
@@ -48,6 +48,7 @@ def test_the_terminal_shows_every_number_of_a_row(evaluation):
         assert short(number) in line
     assert f" {100 * (1 - main.value):.0f} % " in line
     assert line.startswith("bot") and " 120 " in line and "−.030" in line and "<.001" in line
+    assert " .62 " in line  # relevance
 
 
 def test_the_table_fits_a_hundred_columns_without_cutting_a_number(evaluation):
@@ -103,11 +104,11 @@ def test_a_narrow_terminal_shows_fewer_columns_but_all_names_and_adversuc(evalua
 def test_markdown_has_the_verdicts_the_table_and_the_signature_as_a_footnote(evaluation):
     text = to_markdown(evaluation)
     assert text.startswith(
-        "- **bot**, evaluated by svm-unigram: **distinguishable from human**. "
-        "svm-unigram detects bot."
+        "- **bot**: **distinguishable from human**. svm-unigram detects bot. "
+        "Note: format leak of bot."
     )
     table = [line for line in text.splitlines() if line.startswith("|")]
-    assert len(table) == 2 + 12 and {line.count("|") for line in table} == {14}
+    assert len(table) == 2 + 12 and {line.count("|") for line in table} == {15}
     assert short(result_of(evaluation, "adversuc").value) in table[2]
     assert text.endswith("[^signature]: `folds:5|ctx:2|seed:0|v:0.1.0`\n")
 
@@ -118,7 +119,7 @@ def test_markdown_escapes_what_a_user_wrote(evaluation):
     text = to_markdown(rename_system(evaluation, "bot", NASTY))
     line = next(line for line in text.splitlines() if "svm-unigram" in line and "|" in line[:2])
     assert "<script" not in text and "\x1b" not in text
-    assert len(re.findall(r"(?<!\\)\|", line)) == 14
+    assert len(re.findall(r"(?<!\\)\|", line)) == 15
     assert "``` a ``b`` c ```" in text
 
 
@@ -127,7 +128,7 @@ def test_latex_is_a_booktabs_table_with_the_signature_below(evaluation):
     body = text[text.index(r"\midrule") : text.index(r"\bottomrule")]
     lines = [line for line in body.splitlines() if "&" in line]
     assert len(lines) == 12 and all(
-        line.count("&") == 12 and line.endswith(r"\\") for line in lines
+        line.count("&") == 13 and line.endswith(r"\\") for line in lines
     )
     assert short(result_of(evaluation, "adversuc").value) in lines[0]
     assert text.index(r"folds:5\textbar{}") > text.index(r"\end{tabular}")
@@ -154,14 +155,11 @@ def test_a_name_cannot_reach_the_terminal_as_markup_or_control(evaluation):
     assert text.count("[red]x[/] \ufffd[31m") == 2 and "\x1b" not in text
 
 
-def test_a_verdict_line_says_by_which_evaluator(evaluation):
+def test_a_verdict_line_explains_and_notes(evaluation):
     line = verdict_lines(evaluation)[0].plain
-    accuracy = 100 * (1 - result_of(evaluation, "adversuc").value)
-    assert line.startswith(
-        "bot, evaluated by svm-unigram: distinguishable from human. "
-        f"Evaluator accuracy {accuracy:.0f} % (AdverSuc ≤ ."
+    assert line == (
+        "bot: distinguishable from human. svm-unigram detects bot. Note: format leak of bot."
     )
-    assert line.endswith(" svm-unigram detects bot.")
 
 
 def test_results_print_as_a_table_and_show_as_html_in_a_notebook(evaluation):

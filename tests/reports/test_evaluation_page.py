@@ -108,7 +108,8 @@ def test_the_page_shows_the_numbers_of_the_results(invented, page):
     assert f"+{scenario['deviation']:.3f}".replace("+0", "+") in page.text
     accuracy = 100 * (1 - result_of(invented[1], "adversuc").value)
     assert f"{accuracy:.0f} % (AdverSuc ≤ " in page.text
-    for text in ("svm-unigram detects bot.", "human reply 3", "turn 7 of talk 1",
+    for text in ("svm-unigram detects bot.", "Note: format leak of bot", "system if it SHOUTS",
+                 "detectable share of random human replies", "human reply 3", "turn 7 of talk 1",
                  "2 earlier turns", "Two contexts left out.", "decision.threshold",
                  "folds:5|ctx:2"):  # fmt: skip
         assert text in page.text
@@ -153,6 +154,7 @@ def test_nothing_that_a_user_or_model_wrote_becomes_markup(evaluation, tmp_path)
     content = evaluation.to_dict()
     texts = ("verdicts", "warnings", "settings", "versions", "signature")
     content |= {name: make_nasty(content[name]) for name in texts}
+    content["leaks"] = make_nasty(content["leaks"])
     content["examples"] = {NASTY: make_nasty(content["examples"]["bot"])}
     content["settings"] = {NASTY: NASTY}
     for row in [*content["results"], *content["curves"]]:
@@ -165,7 +167,7 @@ def test_nothing_that_a_user_or_model_wrote_becomes_markup(evaluation, tmp_path)
     columns |= {"scenario": ["human_machine"] * n, "score": np.linspace(0, 1, n)}
     columns |= {"predicted_human": [True] * n, "tokens": [3] * n}
     parquet.write_table(pa.table(columns), tmp_path / "scores.parquet")
-    content["verdicts"].append(dict.fromkeys(content["verdicts"][0], name))
+    content["verdicts"].append({**content["verdicts"][0], "system": name})
     (tmp_path / "results.json").write_text(json.dumps(content))
     page = Page(write_report(tmp_path))
     assert "script" not in page.tags

@@ -101,3 +101,30 @@ def length_matched(
     measure = measures.adversarial_success(table, tables.run.seed)
     fit = tables.fit_details(evaluator, system, measure.n)
     collector.add("adversuc_length_matched", system, evaluator, measure, fit)
+
+
+def normalised(
+    tables: ScoreTables, collector: ResultCollector, evaluator: str, system: str
+) -> None:
+    """Add AdverSuc after the format of both sides was normalised, where it was.
+
+    Args:
+        tables (`ScoreTables`):
+            Tables of the run.
+        collector (`ResultCollector`):
+            Gets the result.
+        evaluator (`str`):
+            Name of the evaluator.
+        system (`str`):
+            Name of the system.
+    """
+    if system not in tables.data.normalisers:
+        return
+    what = "AdverSuc after normalising"
+    table = tables.try_table(what, evaluator, system, "human_machine", normalised=True)
+    if table is None:
+        return
+    measure = measures.adversarial_success(table, tables.run.seed)
+    fit = tables.fit_details(evaluator, system, measure.n)
+    normaliser = {"normaliser": repr(tables.data.normalisers[system])}
+    collector.add("adversuc_normalised", system, evaluator, measure, fit, normaliser)

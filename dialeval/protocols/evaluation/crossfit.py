@@ -23,7 +23,9 @@ def crossfit(
     fit_context: FitContext,
     share: float = 1.0,
     on_fold: Callable[[], Any] = lambda: None,
-    context_ablation: bool = True,
+    twin: bool = False,
+    shuffled: bool = False,
+    on_scorer: Callable[[int, Any], Any] = lambda number, scorer: None,
 ) -> pa.Table:
     """Scores of every response by an evaluator that was fitted to the other folds.
 
@@ -39,10 +41,14 @@ def crossfit(
         share (`float`, *optional*, defaults to 1.0):
             Share of the training pairs that is used, for a learning curve.
         on_fold (`Callable`, *optional*):
-            Called after each fold.
-        context_ablation (`bool`, *optional*, defaults to `True`):
-            Whether the evaluators also score the responses without the true context; else those
-            columns are null.
+            Called after each fit.
+        twin (`bool`, *optional*, defaults to `False`):
+            Whether a response-only twin is fitted in each fold too: the same evaluator, trained
+            and tested without any context. Else its columns are null.
+        shuffled (`bool`, *optional*, defaults to `False`):
+            Whether the evaluator also scores responses after another dialogue's context.
+        on_scorer (`Callable`, *optional*):
+            Called with the number of each fold and the evaluator that was fitted to the others.
 
     Returns:
         `pa.Table`: Columns as in `COLUMNS`, one row per response.
@@ -52,12 +58,27 @@ def crossfit(
         if not len(test):
             continue
         scorer = fit(folds.train(number, share), seed, fit_context)
-        ablations = folds.context_ablations(number) if context_ablation else (None, None)
-        columns = folds.response_columns(number)
-        tables.append(score_pairs(scorer, test, number, start, ablations, columns))
-        start += len(test) // 2
+        on_scorer(number, scorer)
         on_fold()
+        blind = _fit_twin(fit, folds.blind_train(number), seed, fit_context) if twin else None
+        if twin:
+            on_fold()
+        ablations = folds.context_ablations(number) if twin or shuffled else None
+        columns = folds.response_columns(number)
+        tables.append(score_pairs(scorer, test, number, start, ablations, columns, blind, shuffled))
+        start += len(test) // 2
     return pa.concat_tables(tables)
+
+
+def _fit_twin(fit: Fit, pairs: Passages, seed: int, fit_context: FitContext) -> Any:
+    """The response-only twin; `None` where these pairs do not allow one.
+
+    A baseline that fails must not remove the score that it is compared with.
+    """
+    try:
+        return fit(pairs, seed, fit_context)
+    except BadInput:
+        return None
 
 
 def apply_scorer(scorer: Any, folds: Folds, context_ablation: bool = True) -> pa.Table:
@@ -69,14 +90,16 @@ def apply_scorer(scorer: Any, folds: Folds, context_ablation: bool = True) -> pa
         folds (`Folds`):
             The pairs of each fold.
         context_ablation (`bool`, *optional*, defaults to `True`):
-            Whether it also scores the responses without the true context.
+            Whether it also scores the responses without the true context. There is no twin to
+            retrain, so this shows what it relies on, not what a response alone reveals.
 
     Returns:
         `pa.Table`: Columns as in `COLUMNS`, one row per response.
     """
-    ablations = folds.context_ablations(None) if context_ablation else (None, None)
+    ablations = folds.context_ablations(None) if context_ablation else None
     columns = folds.response_columns(None)
-    return score_pairs(scorer, folds.pooled(), ablations=ablations, columns=columns)
+    blind = scorer if context_ablation else None
+    return score_pairs(scorer, folds.pooled(), 0, 0, ablations, columns, blind, context_ablation)
 
 
 def score_pairs(
@@ -84,8 +107,10 @@ def score_pairs(
     pairs: Passages,
     fold: int = 0,
     first_pair: int = 0,
-    ablations: Ablations = (None, None),
+    ablations: Ablations | None = None,
     columns: pa.Table | None = None,
+    blind: Any = None,
+    shuffled: bool = False,
 ) -> pa.Table:
     """A table with the score of each response.
 
@@ -102,14 +127,19 @@ def score_pairs(
             The same responses without the true context: see [`Folds.context_ablations`].
         columns (`pa.Table`, *optional*):
             What [`response_columns`] returns for the pairs, if it was computed before.
+        blind (`Scorer`, *optional*):
+            Scores the responses without a context.
+        shuffled (`bool`, *optional*, defaults to `False`):
+            Whether the evaluator scores the responses after another dialogue's context.
 
     Returns:
         `pa.Table`: Columns as in `COLUMNS`, one row per response.
     """
     columns = response_columns(pairs) if columns is None else columns
-    scores = _finite_scores(scorer, pairs)
-    response_only, without_context = _ablation_scores(scorer, ablations[0], len(pairs))
-    _, shuffled = _ablation_scores(scorer, ablations[1], len(pairs))
+    alone, elsewhere = ablations or (None, None)
+    scores = finite_scores(scorer, pairs)
+    response_only, without_context = _ablation_scores(blind, alone, len(pairs))
+    _, other_context = _ablation_scores(scorer if shuffled else None, elsewhere, len(pairs))
     values = {
         **{name: columns[name] for name in columns.column_names},
         "pair": pc.add(columns["pair"], first_pair),
@@ -118,7 +148,7 @@ def score_pairs(
         "predicted_human": is_human(scorer, scores),
         "response_only": response_only,
         "response_only_predicted_human": without_context,
-        "shuffled_predicted_human": shuffled,
+        "shuffled_predicted_human": other_context,
     }
     return pa.table({name: values[name] for name in COLUMNS}, pa.schema(COLUMNS))
 
@@ -131,16 +161,17 @@ def _ablation_scores(
     A baseline that fails must not remove the score that it is compared with.
     """
     nulls = [None] * n
-    if passages is None:
+    if scorer is None or passages is None:
         return nulls, nulls
     try:
-        scores = _finite_scores(scorer, passages)
+        scores = finite_scores(scorer, passages)
     except BadInput:
         return nulls, nulls
     return scores, is_human(scorer, scores)
 
 
-def _finite_scores(scorer: Any, pairs: Passages) -> np.ndarray:
+def finite_scores(scorer: Any, pairs: Passages) -> np.ndarray:
+    """The score of each passage, checked for shape and finite values."""
     scores = np.asarray(scorer(pairs), dtype=float)
     if scores.shape != (len(pairs),):
         raise BadInput(f"{scorer.name} gave scores of shape {scores.shape} for {len(pairs)} texts.")

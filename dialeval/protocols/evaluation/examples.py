@@ -15,7 +15,9 @@ EXAMPLES = 5
 
 
 def extreme_examples(
-    data: EvaluationData, tables: Mapping[tuple[str, str, str], pa.Table], evaluator: str
+    data: EvaluationData,
+    tables: Mapping[tuple[str, str, str], pa.Table],
+    evaluators: Mapping[str, str],
 ) -> dict[str, SystemExamples]:
     """Responses of each system with the highest and the lowest scores, in their context.
 
@@ -24,15 +26,15 @@ def extreme_examples(
             Human passages and systems.
         tables (`Mapping`):
             Scores by evaluator, system and scenario.
-        evaluator (`str`):
-            Evaluator that gave the scores.
+        evaluators (`Mapping[str, str]`):
+            By system, the evaluator whose scores are shown.
 
     Returns:
         `dict[str, SystemExamples]`: By system.
     """
     human = {passage.id: passage for passage in iterate(data.human)}
     examples = {}
-    for system in data.systems:
+    for system, evaluator in evaluators.items():
         table = tables.get((evaluator, system, "human_machine"))
         if table is None:
             continue

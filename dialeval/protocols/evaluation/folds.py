@@ -8,10 +8,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dialeval.dialogues import PAIR_FEATURES, BadInput, Pairing, Passages
-from dialeval.dialogues.splits import position
+from dialeval.dialogues.splits import position, row_hashes
 from dialeval.dialogues.storage import PassageFile, batches
 from dialeval.dialogues.tokens import count_tokens
-from dialeval.scorers.baselines import ConstantScorer, ResponseOnlyScorer, ShuffledContextScorer
+from dialeval.dialogues.types import text_key
+from dialeval.scorers.baselines import NEUTRAL, ConstantScorer, ShuffledContextScorer
 
 COLUMNS = {
     "id": pa.string(), "dialogue_id": pa.string(), "pair": pa.int64(), "label": pa.int8(),
@@ -22,11 +23,15 @@ COLUMNS = {
 }  # fmt: skip
 """Columns of a table of scores, one row per response.
 
-Those of the context ablations (`response_only...`, `shuffled...`) are null where an ablation was
-not asked for, or could not be made.
+`response_only...` are those of the evaluator's twin, which was trained without any context;
+`shuffled...` those of the evaluator itself after another dialogue's context. They are null where
+they were not asked for, or could not be made.
 """
 
-Ablations = tuple[Passages | None, Passages | None]
+IN_A_FOLD = 3
+"""Dialogues that a fold has at least, so that random replies can come from another one."""
+
+Ablations = tuple[Passages, Passages | None]
 """Responses without a context, and after another dialogue's; `None` where that is impossible."""
 T = TypeVar("T")
 
@@ -49,6 +54,10 @@ class Folds(list[Passages]):
             return concatenate_pairs(others)
 
         return self._cached(("train", number, share), make)
+
+    def blind_train(self, number: int) -> Passages:
+        """What `train` returns, without the contexts: what a response-only twin is fitted to."""
+        return self._cached(("blind", number), lambda: without_contexts(self.train(number)))
 
     def pooled(self) -> Passages:
         """The pairs of all folds."""
@@ -73,19 +82,28 @@ class Folds(list[Passages]):
 
 
 def _context_ablations(pairs: Passages) -> Ablations:
-    """Both ablations; `None` for one that these pairs do not allow.
+    """Both ablations; `None` for shuffled contexts where these pairs do not allow them.
 
     Contexts can only be shuffled if no dialogue has more than half of the passages.
     """
-    unused = ConstantScorer()
+    try:
+        shuffled = ShuffledContextScorer(ConstantScorer()).edited(pairs)
+    except BadInput:
+        shuffled = None
+    return without_contexts(pairs), shuffled
 
-    def edit(ablation: ResponseOnlyScorer | ShuffledContextScorer) -> Passages | None:
-        try:
-            return ablation.edited(pairs)
-        except BadInput:
-            return None
 
-    return edit(ResponseOnlyScorer(unused)), edit(ShuffledContextScorer(unused))
+def without_contexts(pairs: Passages) -> Passages:
+    """The same rows, each with one neutral turn as its context.
+
+    Every scorer expects a turn; this one is the same everywhere, its speaker included.
+    """
+    with PassageFile(pairs.features) as file:
+        for batch in batches(pairs):
+            index = batch.schema.get_field_index("context")
+            turn = pa.scalar([{"speaker": "A", "text": NEUTRAL}], batch.schema.field(index).type)
+            file.write(batch.set_column(index, "context", pa.repeat(turn, len(batch))))
+    return file.dataset()
 
 
 def scenario_folds(
@@ -100,7 +118,8 @@ def scenario_folds(
 
     Args:
         scenario (`str`):
-            A scenario of [`Pairing`], or `"machine_random"`.
+            A scenario of [`Pairing`], `"human_next_matched"` (with matched positions), or
+            `"machine_random"`.
         human (`Passages`):
             Human passages.
         machine (`Passages`, *optional*):
@@ -182,9 +201,13 @@ def _pairs(
     """The pairs of one fold; none where halves or lengths leave nothing to compare in it."""
     if scenario == "machine_random":
         return _machine_random(human, machine, seed)
-    pairing = Pairing(scenario, match_length=match_length, seed=seed)
+    matched = scenario == "human_next_matched"
+    pairing = Pairing(
+        "human_next" if matched else scenario, match_length=match_length, match_position=matched,
+        single_replies=True, seed=seed,
+    )  # fmt: skip
     second = machine if scenario in ("human_machine", "machine_machine") else None
-    may_be_empty = match_length or scenario in ("human_human", "machine_machine")
+    may_be_empty = match_length or matched or scenario in ("human_human", "machine_machine")
     try:
         return pairing(human, second)
     except BadInput:
@@ -248,3 +271,16 @@ def _subsample(pairs: Passages, share: float, seed: int) -> Passages:
     count = max(2, round(share * len(numbers) / 2))
     selected = np.random.default_rng(seed).permutation(np.unique(numbers))[:count]
     return pairs.select(np.flatnonzero(np.isin(numbers, selected)))
+
+
+def fitting_folds(human: Passages, wanted: int) -> int:
+    """As many folds as wanted, or as many as have enough dialogues each, and at least 2."""
+    dialogues = len(np.unique(row_hashes(human, ["dialogue_id"])))
+    return max(2, min(wanted, dialogues // IN_A_FOLD))
+
+
+def content_key(human: Passages, answers: Passages | None = None) -> str:
+    """A hash of everything in passages, human ones or a system's, that affects a number."""
+    passages = human if answers is None else answers
+    hashes = row_hashes(passages, ["id", "dialogue_id", "context", "response", "following"])
+    return text_key([hashes.tobytes().hex()])

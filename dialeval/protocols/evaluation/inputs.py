@@ -19,6 +19,7 @@ from dialeval.dialogues import (
     to_passages,
 )
 from dialeval.dialogues.matching import partners
+from dialeval.dialogues.normaliser import Normaliser, normalise_passages
 from dialeval.dialogues.splits import row_hashes
 from dialeval.dialogues.types import text_key
 from dialeval.metrics.results import SECOND_HUMAN
@@ -48,6 +49,8 @@ class EvaluationData:
             How systems were trained, if it is recorded.
         second (`tuple[Passages, Passages]`, *optional*):
             Human passages that another human answers too, and those answers.
+        normalisers (`dict[str, Normaliser]`, *optional*):
+            By system, what removes the format leaks between it and the humans.
     """
 
     human: Passages
@@ -55,17 +58,32 @@ class EvaluationData:
     warnings: list[str] = field(default_factory=list)
     training: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     second: tuple[Passages, Passages] | None = None
+    normalisers: dict[str, Normaliser] = field(default_factory=dict)
 
     @property
     def names(self) -> list[str]:
         """Everything that is compared with the humans: the systems, and the second human."""
         return [*self.systems, *([SECOND_HUMAN] if self.second else [])]
 
-    def sides(self, name: str) -> tuple[Passages, Passages | None]:
-        """The human passages, and the responses of a system to them, if it is one."""
+    def sides(self, name: str, normalised: bool = False) -> tuple[Passages, Passages | None]:
+        """The human passages, and the responses of a system to them, if it is one.
+
+        Args:
+            name (`str`):
+                Name of the system; `""` for the human passages alone.
+            normalised (`bool`, *optional*, defaults to `False`):
+                Whether the format of both sides is normalised.
+
+        Returns:
+            `tuple[Passages, Passages | None]`: Row by row on the same contexts.
+        """
         if name == SECOND_HUMAN and self.second:
             return self.second
-        return self.human, self.systems.get(name)
+        human, answers = self.human, self.systems.get(name)
+        if not normalised or answers is None:
+            return human, answers
+        normaliser = self.normalisers[name]
+        return normalise_passages(human, normaliser), normalise_passages(answers, normaliser)
 
     def answers(self, name: str) -> Passages:
         """The responses of a system, or of the second human."""

@@ -9,14 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dialeval.metrics.adversuc import adversuc
-from dialeval.metrics.ere import GOLD, RANDOM_GUESS, ere, scenario_success
-from dialeval.metrics.intervals import interval
+from dialeval.metrics.ere import GOLD, RANDOM_GUESS, THREE, ere, scenario_success
+from dialeval.metrics.intervals import balanced_interval, interval
 from dialeval.metrics.lengths import stratified_accuracy
-from dialeval.metrics.paired import paired_bootstrap
-from dialeval.protocols.evaluation.verdict import ALPHA
 
-MIN_CONTEXTS = 10
-"""Contexts below which two accuracies are not compared."""
 PREDICTED = "predicted_human"
 RESPONSE_ONLY = "response_only_predicted_human"
 SHUFFLED = "shuffled_predicted_human"
@@ -65,8 +61,26 @@ def accuracy_interval(table: pa.Table, seed: int) -> Measure:
     return Measure(float(values.mean()), low, high, len(values))
 
 
+def accuracy_bounds(table: pa.Table, seed: int, level: float) -> tuple[float, float]:
+    """The interval of the accuracy on both classes, at any level.
+
+    Args:
+        table (`pa.Table`):
+            Scores of human and machine responses.
+        seed (`int`):
+            Seed of the bootstrap.
+        level (`float`):
+            Confidence level.
+
+    Returns:
+        `tuple[float, float]`: Lower and upper bound.
+    """
+    labels, groups = table["label"].to_numpy(), table["dialogue_id"].to_pylist()
+    return balanced_interval(correct(table), labels, groups, level=level, seed=seed)
+
+
 def context_gain(table: pa.Table) -> float:
-    """Accuracy with the context minus accuracy without it, on responses that have both."""
+    """Accuracy minus that of the twin that was trained without contexts, where there is one."""
     both = table.filter(pc.is_valid(table[RESPONSE_ONLY]))
     return accuracy(both) - accuracy(both, RESPONSE_ONLY)
 
@@ -102,8 +116,9 @@ def adversarial_success(table: pa.Table, seed: int, threshold: float = 0.5) -> M
 def reliability_error(parts: Mapping[str, pa.Table], seed: int, threshold: float = 0.5) -> Measure:
     """ERE from the table of each scenario (Li et al., 2017, sec. 4.2).
 
-    Without all four scenarios there is no ERE: the value is NaN, and the detail `missing` names
-    the scenarios that have no table.
+    Where only `human_next` has no table it is the mean over the other three: another quantity,
+    with another value for guessing. Without any other scenario there is none: the value is NaN,
+    and the detail `missing` names the scenarios that have no table.
 
     Args:
         parts (`Mapping[str, pa.Table]`):
@@ -121,8 +136,9 @@ def reliability_error(parts: Mapping[str, pa.Table], seed: int, threshold: float
     names = [name for name, table in parts.items() for _ in range(len(table))]
     groups = joined["dialogue_id"].to_pylist()
     missing = [name for name in GOLD if name not in parts]
-    if not missing:
-        numbers = ere(*columns, names, groups=groups, seed=seed, threshold=threshold)
+    if missing in ([], ["human_next"]):
+        gold = THREE if missing else GOLD
+        numbers = ere(*columns, names, groups=groups, seed=seed, threshold=threshold, gold=gold)
         return _to_measure("ere", dict(numbers))
     scenarios = scenario_success(*columns, names, groups=groups, seed=seed, threshold=threshold)
     nan = float("nan")
@@ -135,48 +151,41 @@ def reliability_error(parts: Mapping[str, pa.Table], seed: int, threshold: float
     return Measure(nan, nan, nan, len(names), details)
 
 
+def above_blind(error: Measure, table: pa.Table) -> dict[str, float]:
+    """ERE with `human_next` measured above what its responses reveal without any context.
+
+    The accuracy that the response-only twin has above .5 is not counted: it comes from the position
+    of a turn in its dialogue, not from reading the context.
+
+    Args:
+        error (`Measure`):
+            ERE over the four scenarios.
+        table (`pa.Table`):
+            Scores of `human_next`, with matched positions where possible, and of the twin.
+
+    Returns:
+        `dict[str, float]`: `ere`, and of `human_next` the `accuracy`, that of the `blind` twin, the
+        `adversuc` above it, and `n`.
+    """
+    full, blind = accuracy(table), accuracy(table, RESPONSE_ONLY)
+    success = 1 - full + max(0.0, blind - 0.5)
+    deviations = {name: abs(part["deviation"]) for name, part in error.details["scenarios"].items()}
+    deviations["human_next"] = success
+    return {
+        "ere": float(np.mean(list(deviations.values()))),
+        "accuracy": full,
+        "blind": blind,
+        "adversuc": success,
+        "n": len(table),
+    }
+
+
 def length_stratified(table: pa.Table) -> float | None:
     """Accuracy among responses of similar length."""
     labels, lengths = table["label"].to_numpy(), table["tokens"].to_numpy()
     return stratified_accuracy(correct(table), labels, lengths)["accuracy"]
 
 
-def below_control(table: pa.Table, control: pa.Table, seed: int) -> bool:
-    """Whether machine-vs-random is significantly below human-vs-random, context by context.
-
-    Args:
-        table (`pa.Table`):
-            Scores of a system's responses and of random ones.
-        control (`pa.Table`):
-            Scores of human responses and of random ones.
-        seed (`int`):
-            Seed of the bootstrap.
-
-    Returns:
-        `bool`: `False` where too few contexts are in both.
-    """
-    system, human = _accuracy_by_context(table), _accuracy_by_context(control)
-    common = sorted(system.keys() & human.keys())
-    if len(common) < MIN_CONTEXTS:
-        return False
-    test = paired_bootstrap(
-        [human[key] for key in common],
-        [system[key] for key in common],
-        groups=[dialogue for dialogue, _ in common],
-        seed=seed,
-    )
-    return test["difference"] > 0 and test["p"] < ALPHA
-
-
 def _to_measure(name: str, numbers: dict[str, Any]) -> Measure:
     value, low, high, n = (numbers.pop(key) for key in (name, "low", "high", "n"))
     return Measure(value, low, high, n, numbers)
-
-
-def _accuracy_by_context(table: pa.Table) -> dict[tuple[str, str], float]:
-    """The evaluator's accuracy on each context, by dialogue and id."""
-    by_context: dict[tuple[str, str], list[float]] = {}
-    keys = zip(table["dialogue_id"].to_pylist(), table["id"].to_pylist(), strict=True)
-    for key, value in zip(keys, correct(table).tolist(), strict=True):
-        by_context.setdefault(key, []).append(value)
-    return {key: float(np.mean(values)) for key, values in by_context.items()}

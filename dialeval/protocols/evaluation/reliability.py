@@ -3,17 +3,24 @@
 (Li et al., 2017, sec. 4.2)
 """
 
+from typing import Any
+
 import pyarrow as pa
 
 from dialeval.protocols.evaluation import measures
 from dialeval.protocols.evaluation.collector import ResultCollector
-from dialeval.protocols.evaluation.tables import RELIABILITY, ScoreTables
+from dialeval.protocols.evaluation.measures import RESPONSE_ONLY, Measure
+from dialeval.protocols.evaluation.tables import FOLLOWED, NEXT_MATCHED, RELIABILITY, ScoreTables
 
 RETRAINED, TRANSFER = "ere", "ere_transfer"
 """Metric of evaluators that are trained on each scenario, and of those that are applied as they
 are; these are different quantities, so they have different names."""
+THREE = "_three"
+"""Added to the metric where there is no next turn: a mean over three scenarios."""
 DETAILS = ("scenarios", "random_guess", "noise_floor", "missing")
 """Details of a reliability error that are reported."""
+LEAKING = 0.05
+"""Accuracy above .5 of the response-only twin in `human_next` from which there is a warning."""
 
 
 def add_reliability(
@@ -35,29 +42,65 @@ def add_reliability(
         system (`str`):
             System whose responses make up the scenario `machine_machine`; `""` if there is none.
         partial (`bool`, *optional*, defaults to `False`):
-            Whether scenarios are reported, without an error, where one of the four has no data.
+            Whether scenarios are reported, without an error, where others than `human_next` have
+            no data.
     """
-    if tables.missing:
-        collector.warn(_missing_warning(tables.missing))
-    if not system:
-        collector.warn("ERE skipped: machine_machine needs a system. Name one: --system parrot")
-    if (tables.missing or not system) and not partial:
-        return
+    _warn_of_missing(tables, collector, system)
     parts = _scenario_tables(tables, evaluator, system)
-    if not parts or (len(parts) < len(RELIABILITY) and not partial):
+    lacking = [name for name in RELIABILITY if name not in parts]
+    if not parts or (lacking not in ([], ["human_next"]) and not partial):
         return
     measure = measures.reliability_error(parts, tables.run.seed, tables.threshold(evaluator))
     fit = tables.fit_details(evaluator, system, *(len(table) for table in parts.values()))
     details = {name: measure.details[name] for name in DETAILS if name in measure.details}
     frozen = evaluator in tables.frozen
     details["ere_mode"] = "transfer" if frozen else "retrained"
-    collector.add(TRANSFER if frozen else RETRAINED, system, evaluator, measure, fit, details)
+    if "human_next" in parts:
+        details["next_turns"] = tables.next_turns.source
+        if not lacking and not frozen:
+            details["above_blind"] = _above_blind(tables, collector, evaluator, measure)
+    metric = (TRANSFER if frozen else RETRAINED) + (THREE if lacking == ["human_next"] else "")
+    collector.add(metric, system, evaluator, measure, fit, details)
 
 
-def _missing_warning(missing: list[str]) -> str:
-    if missing == ["human_next"]:
-        return "ERE skipped: no next turns in the data (human_next)."
-    return f"ERE skipped: not enough data for {', '.join(missing)}."
+def _above_blind(
+    tables: ScoreTables, collector: ResultCollector, evaluator: str, error: Measure
+) -> dict[str, Any] | None:
+    """ERE above the response-only twin; positions are matched where enough pairs remain."""
+    name, table = NEXT_MATCHED, None
+    if tables.next_turns.source == "following":
+        table = tables.try_table("", evaluator, "", NEXT_MATCHED)
+    if table is None or not _has_twin(table) or len(table) < 2 * FOLLOWED * tables.folds:
+        name, table = "human_next", tables.table(evaluator, "", "human_next")
+    if not _has_twin(table):
+        return None
+    details = measures.above_blind(error, table)
+    if details["blind"] >= 0.5 + LEAKING:
+        collector.warn(
+            f"In human_next, {evaluator} without any context is right in {details['blind']:.1%} of "
+            "cases: the position of a turn, or its speaker, gives it away. See the ERE above that "
+            "baseline."
+        )
+    return {**details, "position_matched": name == NEXT_MATCHED}
+
+
+def _has_twin(table: pa.Table) -> bool:
+    return table[RESPONSE_ONLY].null_count < len(table)
+
+
+def _warn_of_missing(tables: ScoreTables, collector: ResultCollector, system: str) -> None:
+    if "human_next" in tables.missing:
+        collector.warn(
+            "No next turns in the data, and no contexts of two turns to take them from: ERE is a "
+            "mean over three scenarios (ere_three), in which a random guess is .167 off."
+        )
+    if tables.next_turns.source == "context":
+        collector.warn(
+            "No next turns in the data: human_next is made from inside the contexts (the last turn "
+            "answers the one before it, and the response is the turn after it)."
+        )
+    if not system:
+        collector.warn("ERE skipped: machine_machine needs a system. Name one: --system parrot")
 
 
 def _scenario_tables(tables: ScoreTables, evaluator: str, system: str) -> dict[str, pa.Table]:

@@ -16,9 +16,16 @@ from dialeval.metrics.evaluation_results import (
     Verdict,
 )
 from dialeval.metrics.results import SECOND_HUMAN, plain, signature
+from dialeval.metrics.training_variance import with_seed_variance
 from dialeval.protocols.evaluation import measures
-from dialeval.protocols.evaluation.ablations import learning_curve, length_matched, seed_variation
+from dialeval.protocols.evaluation.ablations import (
+    learning_curve,
+    length_matched,
+    normalised,
+    seed_variation,
+)
 from dialeval.protocols.evaluation.collector import ResultCollector, library_versions, turns_of
+from dialeval.protocols.evaluation.decision import Comparison, Control, Findings, decide
 from dialeval.protocols.evaluation.evaluators import (
     REFERENCES,
     FitContext,
@@ -34,40 +41,19 @@ from dialeval.protocols.evaluation.frozen import (
     warn_if_trained_against,
 )
 from dialeval.protocols.evaluation.inputs import EvaluationData
+from dialeval.protocols.evaluation.leak_check import check_formats
 from dialeval.protocols.evaluation.measures import RESPONSE_ONLY, SHUFFLED, Measure
+from dialeval.protocols.evaluation.relevance import ControlScores
 from dialeval.protocols.evaluation.reliability import add_reliability
 from dialeval.protocols.evaluation.tables import ScoreTables
 from dialeval.protocols.evaluation.twosample import TwoSampleTest
-from dialeval.protocols.evaluation.verdict import Evidence, verdict
+from dialeval.protocols.evaluation.verdict import ALPHA
 from dialeval.protocols.evaluation.writing import (
     difference_of_settings,
     write_results,
     written_settings,
 )
 from dialeval.settings.evaluation import EvaluationRun
-
-
-@dataclass(frozen=True)
-class Control:
-    """Human against random replies, for one evaluator.
-
-    Args:
-        table (`pa.Table`):
-            Scores of cross-fitting.
-        test (`TwoSampleTest`):
-            Test on a held-out half.
-    """
-
-    table: pa.Table
-    test: TwoSampleTest
-
-
-@dataclass(frozen=True)
-class VersusRandom:
-    """A system against random replies: accuracy, and whether it is below the control."""
-
-    accuracy: float
-    below_control: bool
 
 
 @dataclass
@@ -94,6 +80,7 @@ class Study:
     frozen: Mapping[str, Any] = field(default_factory=dict)
     verdicts: list[Verdict] = field(default_factory=list)
     curves: list[CurvePoint] = field(default_factory=list)
+    findings: Findings = field(default_factory=Findings)
 
     def __post_init__(self) -> None:
         data, run = self.data, self.run
@@ -113,14 +100,21 @@ class Study:
             )
 
     def __call__(self) -> EvaluationResults:
-        """Evaluate every system by every evaluator; writes the results and returns them."""
+        """Evaluate every system by every evaluator; writes the results and returns them.
+
+        The verdicts come first: what only adds detail (learning curves, equal lengths, ERE) is
+        computed after them.
+        """
         settings = self._check_folder("evaluation")
         with self.tables.folder.lock():
             self._prepare_frozen()
-            errors = [error for name in self.evaluators for error in self._evaluate_all(name)]
-            if errors and not self.verdicts:  # only references are left
+            self._check_formats()
+            errors = [error for name in self.evaluators for error in self._compare_all(name)]
+            if errors and not self.findings.comparisons:  # only references are left
                 raise BadInput(f"no evaluator could be applied: {errors[0].message}",
                                hint=errors[0].hint)  # fmt: skip
+            self.verdicts = decide(self.tables, self.findings)
+            self._add_details()
             self._describe_systems()
             self.tables.finish()
             return self._write_evaluation(settings)
@@ -165,71 +159,89 @@ class Study:
                 if warn_if_trained_against(training, scorer):
                     self.collector.warn(f"{system}: {scorer.name} {AGAINST}")
 
-    def _evaluate_all(self, evaluator: str) -> list[BadInput]:
-        """Evaluate all systems by one evaluator; returns the errors of those it failed on."""
-        control, errors = self._control(evaluator), []
+    def _check_formats(self) -> None:
+        """Look for format leaks before anything is trained."""
+        run, warn = self.run, self.collector.warn
+        self.findings.leak_check = check_formats(self.data, run.normalise, run.seed, warn)
+
+    def _compare_all(self, evaluator: str) -> list[BadInput]:
+        """Compare all systems with humans by one evaluator; returns the errors that occurred."""
+        scores = ControlScores(self.tables, evaluator)
+        control, errors = self._control(scores), []
         for system in self.data.names:
             try:
-                self._evaluate_system(evaluator, system, control)
+                self._compare(evaluator, system)
             except BadInput as error:
                 self.collector.warn(f"{evaluator} could not evaluate {system}: {error}")
                 errors.append(error)
+                continue
+            if control is not None:
+                self._add_relevance(scores, system, control)
         return errors
 
-    def _evaluate_system(self, evaluator: str, system: str, control: Control | None) -> None:
+    def _compare(self, evaluator: str, system: str) -> None:
+        """Compare one system with humans, and with random replies, by one evaluator."""
         table = self.tables.table(evaluator, system, "human_machine")
         test = self._two_sample_test(evaluator, system, "human_machine")
-        success = self._add_adversuc(evaluator, system, table, test)
-        retrained = evaluator not in self.frozen
-        random = None
-        if retrained and evaluator != "coin":
-            random = self._versus_random(evaluator, system, control)
-        if evaluator in REFERENCES or system == SECOND_HUMAN:
-            return
-        self._add_verdict(evaluator, system, success, test, control, random)
-        if retrained:
-            self.curves += learning_curve(self.tables, evaluator, system, success)
-            length_matched(self.tables, self.collector, evaluator, system)
-        add_reliability(self.tables, self.collector, evaluator, system)
+        seeds = self._add_adversuc(evaluator, system, table, test)
+        if evaluator not in (*self.frozen, "coin"):
+            self._versus_random(evaluator, system)
+        if evaluator not in REFERENCES and system != SECOND_HUMAN:
+            self.findings.comparisons[system, evaluator] = Comparison(table, test, seeds)
 
     def _add_adversuc(
         self, evaluator: str, system: str, table: pa.Table, test: TwoSampleTest
-    ) -> Measure:
-        """Add AdverSuc, with its baselines as details."""
+    ) -> list[float]:
+        """Add AdverSuc, with its baselines as details; returns it for each seed."""
         threshold = self.tables.threshold(evaluator)
         success = measures.adversarial_success(table, self.run.seed, threshold)
         details = {
             **success.details,
-            # On the scale of AdverSuc too: the same evaluator without the context, and with
-            # another dialogue's.
+            # On the scale of AdverSuc too: the twin that never saw a context, and the same
+            # evaluator after another dialogue's.
             "response_only": 1 - measures.accuracy(table, RESPONSE_ONLY),
             "shuffled_context": 1 - measures.accuracy(table, SHUFFLED),
             "p_value": test.p_value,
             "held_out_accuracy": test.accuracy,
+            "held_out_pairwise_accuracy": test.pairwise_accuracy,
             "minimum_detectable_accuracy": test.minimum,
             "length_stratified_accuracy": measures.length_stratified(table),
         }
+        seeds = [success.value]
         if evaluator not in (*REFERENCES, *self.frozen) and system != SECOND_HUMAN:
-            details |= asdict(seed_variation(self.tables, evaluator, system, success.value))
+            variation = seed_variation(self.tables, evaluator, system, success.value)
+            seeds = variation.seeds
+            details |= asdict(variation)
         if evaluator in self.frozen:
             frozen = self.frozen[evaluator]
             details |= {"evaluator_signature": frozen.signature, "evaluator_key": frozen.key}
-        self._add("adversuc", system, evaluator, success, details)
-        return success
+        low, high = with_seed_variance(success.value, success.low, success.high, seeds)
+        measure = Measure(success.value, low, high, success.n)
+        self._add("adversuc", system, evaluator, measure, details)
+        return seeds
 
-    def _control(self, evaluator: str) -> Control | None:
+    def _control(self, scores: ControlScores) -> pa.Table | None:
         """Add human against random replies: what the evaluator can do if there is a difference."""
-        table = self.tables.try_table("control on random replies", evaluator, "", "human_random")
-        if table is None:
+        evaluator = scores.evaluator
+        try:
+            table = scores.compute()
+        except BadInput as error:
+            self.collector.warn(f"No control on random replies of {evaluator}: {error}")
             return None
         test = self._two_sample_test(evaluator, "", "human_random")
-        details = {
-            "response_only": measures.accuracy(table, RESPONSE_ONLY),
-            "p_value": test.p_value,
-        }
+        details = {"p_value": test.p_value, "pairwise_accuracy": test.pairwise_accuracy}
         measure = measures.accuracy_interval(table, self.run.seed)
         self._add("human_vs_random", "", evaluator, measure, details)
-        return Control(table, test)
+        self.findings.controls[evaluator] = Control(measure, test)
+        return table
+
+    def _add_relevance(self, scores: ControlScores, system: str, control: pa.Table) -> None:
+        known = self.findings.controls[scores.evaluator]
+        reads_context = known.measure.low > 0.5 and known.test.p_value < ALPHA
+        measure = scores.relevance(system, control) if reads_context else None
+        if measure is not None:
+            self._add("relevance", system, scores.evaluator, measure, dict(measure.details))
+            self.findings.relevances[system, scores.evaluator] = measure
 
     def _two_sample_test(self, evaluator: str, system: str, scenario: str) -> TwoSampleTest:
         """The test on a held-out half; where a half is too small, nothing is significant."""
@@ -238,46 +250,31 @@ class Study:
         except BadInput as error:
             sides = f"{system} and humans" if system else "human and random replies"
             self.collector.warn(f"No test of {evaluator} on {sides}, so p is 1: {error}")
-            return TwoSampleTest(float("nan"), 1.0, 1.0, 0)
+            nan = float("nan")
+            return TwoSampleTest(nan, nan, 1.0, 1.0, 0)
 
-    def _versus_random(
-        self, evaluator: str, system: str, control: Control | None
-    ) -> VersusRandom | None:
+    def _versus_random(self, evaluator: str, system: str) -> None:
+        """Add a system against random replies (Li et al., 2017, sec. 4.3)."""
         what = "machine-vs-random"
         table = self.tables.try_table(what, evaluator, system, "machine_random")
         if table is None:
-            return None
+            return
         measure = measures.accuracy_interval(table, self.run.seed)
         details = {
             "response_only": measures.accuracy(table, RESPONSE_ONLY),
             "gap": measures.context_gain(table),
         }
         self._add("machine_vs_random", system, evaluator, measure, details)
-        below = control and measures.below_control(table, control.table, self.run.seed)
-        return VersusRandom(measure.value, bool(below))
 
-    def _add_verdict(
-        self,
-        evaluator: str,
-        system: str,
-        success: Measure,
-        test: TwoSampleTest,
-        control: Control | None,
-        random: VersusRandom | None,
-    ) -> None:
-        evidence = Evidence(
-            accuracy=1 - success.value,
-            low=1 - success.high,
-            high=1 - success.low,
-            p_value=test.p_value,
-            control=measures.accuracy(control.table) if control else None,
-            control_p=control.test.p_value if control else 1.0,
-            n=success.n // 2,
-            random=random.accuracy if random else None,
-            below_control=bool(random and random.below_control),
-            retrained=evaluator not in self.frozen,
-        )
-        self.verdicts.append(verdict(system, evaluator, evidence))
+    def _add_details(self) -> None:
+        """Add what no verdict depends on: normalised formats, curves, equal lengths, ERE."""
+        for (system, evaluator), comparison in self.findings.comparisons.items():
+            if evaluator not in self.frozen:
+                success = measures.adversarial_success(comparison.table, self.run.seed)
+                self.curves += learning_curve(self.tables, evaluator, system, success)
+                length_matched(self.tables, self.collector, evaluator, system)
+                normalised(self.tables, self.collector, evaluator, system)
+            add_reliability(self.tables, self.collector, evaluator, system)
 
     def _add(
         self, metric: str, system: str, evaluator: str, measure: Measure, details: dict[str, Any]
@@ -295,15 +292,16 @@ class Study:
             self.collector.describe(system, values, numbers["n"])
 
     def _write_evaluation(self, settings: Mapping[str, Any]) -> EvaluationResults:
-        ranked, main = self._by_control(), self.tables.main
+        main, strongest = self.tables.main, {row.system: row.evaluator for row in self.verdicts}
         results = EvaluationResults(
             results=tuple(self.collector.results),
             warnings=tuple(self.collector.warnings),
             settings=settings,
             signature=self._signature(),
-            verdicts=tuple(sorted(self.verdicts, key=lambda row: ranked.index(row.evaluator))),
+            verdicts=tuple(self.verdicts),
+            leaks=self.findings.leak_check.leaks,
             curves=tuple(self.curves),
-            examples=extreme_examples(self.data, main, ranked[0]) if ranked else {},
+            examples=extreme_examples(self.data, main, strongest),
         )
         write_results(self.tables.folder.path, results, main)
         return results
@@ -314,13 +312,6 @@ class Study:
             ctx=self.collector.context, n=len(self.data.human), seed=self.run.seed,
             **library_versions(),
         )  # fmt: skip
-
-    def _by_control(self) -> list[str]:
-        """Evaluators: retrained ones first, then by accuracy on human and random replies."""
-        rows = [row for row in self.collector.results if row.evaluator not in (*REFERENCES, "")]
-        control = {row.evaluator: row.value for row in rows if row.metric == "human_vs_random"}
-        names = dict.fromkeys(row.evaluator for row in rows if row.metric == "adversuc")
-        return sorted(names, key=lambda name: (name in self.frozen, -control.get(name, 0.0)))
 
 
 def evaluate(data: EvaluationData, run: EvaluationRun, **options: Any) -> EvaluationResults:

@@ -3,37 +3,48 @@
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
-from dialeval.dialogues import BadInput, Passages
-from dialeval.dialogues.splits import row_hashes
+from dialeval.dialogues import BadInput
 from dialeval.dialogues.types import text_key
 from dialeval.metrics.results import SCHEMA_VERSION, SECOND_HUMAN, versions
 from dialeval.protocols.evaluation.collector import FitDetails
 from dialeval.protocols.evaluation.crossfit import apply_scorer, cached_table, crossfit
 from dialeval.protocols.evaluation.evaluators import REFERENCES, FitContext, fit_function
-from dialeval.protocols.evaluation.folds import Folds, scenario_folds
+from dialeval.protocols.evaluation.folds import (
+    Folds,
+    content_key,
+    fitting_folds,
+    scenario_folds,
+)
 from dialeval.protocols.evaluation.frozen import FrozenScorer
 from dialeval.protocols.evaluation.inputs import EvaluationData
 from dialeval.protocols.evaluation.measures import RESPONSE_ONLY, SHUFFLED
+from dialeval.protocols.evaluation.next_turns import next_turns
 from dialeval.protocols.evaluation.twosample import TwoSampleTest, swap_test, two_sample_test
 from dialeval.protocols.evaluation.writing import output_folder
 from dialeval.settings.evaluation import EvaluationRun
 
 HUMAN_SCENARIOS = ("human_human", "human_random", "human_next")
 RELIABILITY = ("human_human", "machine_machine", "human_random", "human_next")
-WITH_CONTEXT_ABLATION = ("human_machine", "human_random", "machine_random")
-"""Scenarios in which responses are also scored without their context."""
-IN_A_FOLD = 3
-"""Dialogues that a fold has at least, so that random replies can come from another one."""
+NEXT_MATCHED = "human_next_matched"
+"""`human_next` without the turns that only one of its classes has: see [`Pairing`]."""
+WITH_TWIN = ("human_machine", "machine_random", "human_next", NEXT_MATCHED)
+"""Scenarios in which a response-only twin is trained too. It is at .5 by construction in
+`human_random`, where both classes have the same responses."""
+WITH_SHUFFLED = ("human_machine", "human_random", "machine_random")
+"""Scenarios in which the evaluator also scores responses after another dialogue's context."""
+RESPONSE_EVALUATORS = ("surface", "svm-response", *REFERENCES)
+"""Evaluators that never read the context, so that they are their own twins."""
 FOLLOWED = 10
 """Passages per fold that must have a next turn, for `human_next`."""
 LENGTH_BIN = 5
 THRESHOLD = 0.5
 """Of evaluators that are trained here: their scores are P(human)."""
+FoldsKey = tuple[str, str, int, int, bool, bool]
 _ABLATIONS = {RESPONSE_ONLY: "response-only", SHUFFLED: "shuffled-context"}
 
 
@@ -73,10 +84,11 @@ class ScoreTables:
         names = ["", *self.data.names]
         self.contents = {name: content_key(*self.data.sides(name)) for name in names}
         self.folds = fitting_folds(self.data.human, self.run.folds)
+        self.next_turns = next_turns(self.data.human, FOLLOWED * self.folds)
         self.missing = [name for name in HUMAN_SCENARIOS if not self._has_data(name)]
         self.folder = output_folder(self.run.output_dir)
-        self.done, self.total = 0, self._count_folds()
-        self._folds_cache: dict[tuple[str, str, int, int, bool], Folds] = {}
+        self.done, self.total = 0, self._count_fits()
+        self._folds_cache: dict[FoldsKey, Folds] = {}
 
     def table(
         self,
@@ -86,6 +98,7 @@ class ScoreTables:
         share: float = 1.0,
         seed: int | None = None,
         matched: bool = False,
+        normalised: bool = False,
     ) -> pa.Table:
         """Scores of an evaluator in cross-fitting, or as it is where it is not trained here.
 
@@ -102,6 +115,8 @@ class ScoreTables:
                 Seed of folds, draws and weights; that of the run by default.
             matched (`bool`, *optional*, defaults to `False`):
                 Whether both classes have the same histogram of lengths.
+            normalised (`bool`, *optional*, defaults to `False`):
+                Whether the format of both sides is normalised first.
 
         Returns:
             `pa.Table`: One row per response.
@@ -110,30 +125,55 @@ class ScoreTables:
             BadInput: The data are too few.
         """
         seed = self.run.seed if seed is None else seed
-        main = share == 1 and not matched and seed == self.run.seed
+        main = share == 1 and not (matched or normalised) and seed == self.run.seed
         if main and (evaluator, system, scenario) in self.main:
             return self.main[evaluator, system, scenario]
         what = f"{evaluator}, {system or 'humans'}, {scenario}"
-        ablation = main and scenario in WITH_CONTEXT_ABLATION
+        twin = main and self._has_twin(evaluator, scenario)
+        shuffled = main and scenario in WITH_SHUFFLED
 
         def make() -> pa.Table:
-            folds = self._folds(system, scenario, self.folds_of(system), seed, matched)
+            key = (system, scenario, self.folds_of(system), seed, matched, normalised)
+            folds = self.fold_pairs(*key)
             if evaluator in self.frozen:
-                return apply_scorer(self.frozen[evaluator], folds, ablation)
-            on_fold = partial(self._step, 1, what)
-            fit = fit_function(evaluator)
-            return crossfit(fit, folds, seed, self.fit_context, share, on_fold, ablation)
+                return apply_scorer(self.frozen[evaluator], folds, shuffled)
+            on_fold = partial(self.step, 1, what)
+            fit, context = fit_function(evaluator), self.fit_context
+            table = crossfit(fit, folds, seed, context, share, on_fold, twin, shuffled)
+            return _as_own_twin(table) if main and evaluator in RESPONSE_EVALUATORS else table
 
-        key = self._key(evaluator, system, scenario, f"{share} of it", f"seed {seed}", str(matched))
-        path = self.folder.cache(f"{key}.parquet")
+        options = (f"{share} of it", f"seed {seed}", str(matched), str(normalised), str(twin))
+        path = self.table_path(evaluator, system, scenario, *options)
         if path.is_file() or evaluator in self.frozen:
-            self._step(self.folds, what)
+            self.step(self.folds, what)
         table = cached_table(path, make)
-        if ablation:
-            self._warn_of_missing_ablations(table)
+        if twin or shuffled:
+            self._warn_of_missing_ablations(table, twin, shuffled)
         if main:
             self.main[evaluator, system, scenario] = table
         return table
+
+    def table_path(self, evaluator: str, system: str, scenario: str, *options: str) -> Path:
+        """The file of a table in the cache; without options, that of the main table.
+
+        Args:
+            evaluator, system, scenario (`str`):
+                See [`table`].
+            options (`str`):
+                How it differs from the main table.
+
+        Returns:
+            `Path`: The file, which may not exist yet.
+        """
+        twin = str(self._has_twin(evaluator, scenario))
+        main = ("1.0 of it", f"seed {self.run.seed}", "False", "False", twin)
+        facts = [*(options or main)]
+        facts += [repr(self.data.normalisers.get(system))] if facts[3] == "True" else []
+        return self.folder.cache(f"{self.key(evaluator, system, scenario, *facts)}.parquet")
+
+    def _has_twin(self, evaluator: str, scenario: str) -> bool:
+        trained = evaluator not in (*self.frozen, *RESPONSE_EVALUATORS)
+        return trained and self.run.twins and scenario in WITH_TWIN
 
     def try_table(
         self, what: str, evaluator: str, system: str, scenario: str, **options: Any
@@ -142,7 +182,7 @@ class ScoreTables:
 
         Args:
             what (`str`):
-                What the table is for, for the warning.
+                What the table is for, for the warning; `""` for no warning.
             evaluator, system, scenario (`str`):
                 See [`table`].
             options:
@@ -154,7 +194,8 @@ class ScoreTables:
         try:
             return self.table(evaluator, system, scenario, **options)
         except BadInput as error:
-            self.warn(f"No {what} of {evaluator}{system and f' for {system}'}: {error}")
+            if what:
+                self.warn(f"No {what} of {evaluator}{system and f' for {system}'}: {error}")
             return None
 
     def two_sample_test(self, evaluator: str, system: str, scenario: str) -> TwoSampleTest:
@@ -173,16 +214,16 @@ class ScoreTables:
         Returns:
             `TwoSampleTest`: Accuracy and p-value.
         """
-        self._step(1, f"{evaluator}, {system or 'humans'}, halves")
+        self.step(1, f"{evaluator}, {system or 'humans'}, halves")
         if evaluator in self.frozen:
             return swap_test(self.table(evaluator, system, scenario), self.run.seed)
 
         def make() -> dict[str, Any]:
-            halves = self._folds(system, scenario, 2, self.run.seed)
+            halves = self.fold_pairs(system, scenario, 2, self.run.seed)
             fit = fit_function(evaluator)
             return asdict(two_sample_test(fit, halves, self.run.seed, self.fit_context))
 
-        key = self._key(evaluator, system, scenario, "halves")
+        key = self.key(evaluator, system, scenario, "halves, by pairs")
         return TwoSampleTest(**self.folder.cached_json(key, make))
 
     def threshold(self, evaluator: str) -> float:
@@ -219,74 +260,119 @@ class ScoreTables:
 
     def expect_reliability(self) -> None:
         """Set the total of progress to the four scenarios of reliability only."""
-        scenarios = len(HUMAN_SCENARIOS) - len(self.missing) + len(self.data.systems)
+        scenarios = len(HUMAN_SCENARIOS) + 1 - len(self.missing) + len(self.data.systems)
         self.total = len(self.evaluators) * self.folds * scenarios
 
     def finish(self) -> None:
         """Report full progress, whatever was left out."""
-        self._step(self.total - self.done, "done")
+        self.step(self.total - self.done, "done")
 
-    def _folds(self, system: str, scenario: str, k: int, seed: int, matched: bool = False) -> Folds:
-        """The pairs of each fold, drawn once for all evaluators."""
-        key = (system, scenario, k, seed, matched)
+    def fold_pairs(
+        self,
+        system: str,
+        scenario: str,
+        k: int,
+        seed: int,
+        matched: bool = False,
+        normalised: bool = False,
+    ) -> Folds:
+        """The pairs of each fold, drawn once for all evaluators.
+
+        Args:
+            system (`str`):
+                Name of the system; `""` for scenarios of human responses only.
+            scenario (`str`):
+                Which responses are compared.
+            k (`int`):
+                Number of folds.
+            seed (`int`):
+                Seed of folds and draws.
+            matched, normalised (`bool`, *optional*, default to `False`):
+                See [`table`].
+
+        Returns:
+            `Folds`: The pairs of each fold.
+        """
+        key = (system, scenario, k, seed, matched, normalised)
         if key not in self._folds_cache:
             width = LENGTH_BIN if matched else None
-            folds = scenario_folds(scenario, *self.data.sides(system), k, seed, width)
-            self._folds_cache[key] = folds
+            sides = self.data.sides(system, normalised)
+            if scenario in ("human_next", NEXT_MATCHED):
+                sides = (self.next_turns.passages, None)
+            self._folds_cache[key] = scenario_folds(scenario, *sides, k, seed, width)
         return self._folds_cache[key]
 
-    def _warn_of_missing_ablations(self, table: pa.Table) -> None:
-        """Add a warning for each context ablation that some folds do not have."""
-        for column, name in _ABLATIONS.items():
-            if table[column].null_count:
+    def _warn_of_missing_ablations(self, table: pa.Table, twin: bool, shuffled: bool) -> None:
+        """Add a warning for each baseline that some folds do not have."""
+        for column, wanted in ((RESPONSE_ONLY, twin), (SHUFFLED, shuffled)):
+            if wanted and table[column].null_count:
                 self.warn(
-                    f"No {name} baseline in some folds: they have too few dialogues, or an "
-                    "evaluator could not score it. It is computed on the other folds, if any; "
-                    "AdverSuc does not depend on it."
+                    f"No {_ABLATIONS[column]} baseline in some folds: they have too few dialogues, "
+                    "or an evaluator could not score it. It is computed on the other folds, if "
+                    "any; AdverSuc does not depend on it."
                 )
 
-    def _key(self, evaluator: str, system: str, *more: str) -> str:
-        """Cache key of a table: a hash of everything that affects its numbers."""
+    def key(self, evaluator: str, system: str, *more: str) -> str:
+        """Cache key of a table: a hash of everything that affects its numbers.
+
+        Args:
+            evaluator (`str`):
+                Name of the evaluator.
+            system (`str`):
+                Name of the system; `""` for scenarios of human responses only.
+            more (`str`):
+                Everything else that affects the table.
+
+        Returns:
+            `str`: Name of its file.
+        """
         facts = [f"schema {SCHEMA_VERSION}", evaluator, *versions().values()]
-        facts += [str(self.folds), str(self.run.seed), *more]
+        facts += [str(self.folds), str(self.run.seed), *more, *_shared_facts(self.fit_context)]
         if evaluator in self.frozen:
             facts += [self.frozen[evaluator].key, str(self.threshold(evaluator))]
         return text_key([*facts, system, self.contents[""], self.contents[system]])
 
     def _has_data(self, scenario: str) -> bool:
-        if scenario != "human_next":
-            return True
-        following = sum(text is not None for text in self.data.human["following"])
-        return following >= FOLLOWED * self.folds
+        return scenario != "human_next" or self.next_turns.count >= FOLLOWED * self.folds
 
-    def _count_folds(self) -> int:
-        """Number of folds to fit."""
-        k, systems, total = self.folds, len(self.data.names), 0
-        without_second_human = len(self.data.systems)
+    def _count_fits(self) -> int:
+        """Number of evaluators to fit."""
+        k, total = self.folds, 0
+        systems, without_second_human = len(self.data.names), len(self.data.systems)
         repeats = self.run.seeds - 1 + len(self.run.curve) + int(self.run.length_matched)
         for evaluator in self.evaluators:
-            total += (systems + 1) * (k + 1)
+            fits = {name: k * (1 + self._has_twin(evaluator, name)) for name in WITH_TWIN}
+            total += k + 1 + systems * (fits["human_machine"] + 1)
             if evaluator not in (*self.frozen, "coin"):
-                total += systems * k
+                total += systems * fits["machine_random"]
             if evaluator not in REFERENCES:
                 if evaluator not in self.frozen:
                     total += without_second_human * k * repeats
-                total += 0 if self.missing else (without_second_human + 2) * k
+                total += (without_second_human + 1) * k
+                total += 0 if self.missing else fits["human_next"] + fits[NEXT_MATCHED]
         return total
 
-    def _step(self, count: int, what: str) -> None:
+    def step(self, count: int, what: str) -> None:
+        """Report progress.
+
+        Args:
+            count (`int`):
+                Evaluators that were fitted since the last call.
+            what (`str`):
+                What is being computed.
+        """
         self.done = min(self.done + count, self.total)
         self.on_progress(self.done, self.total, what)
 
 
-def fitting_folds(human: Passages, wanted: int) -> int:
-    """As many folds as wanted, or as many as have enough dialogues each, and at least 2."""
-    dialogues = len(np.unique(row_hashes(human, ["dialogue_id"])))
-    return max(2, min(wanted, dialogues // IN_A_FOLD))
+def _shared_facts(context: FitContext) -> list[str]:
+    """What evaluators share that affects their numbers: encoder, and length of the texts."""
+    return [str(getattr(context.embed, "name", "embedder")), str(context.max_length),
+            str(context.folds)]  # fmt: skip
 
 
-def content_key(human: Passages, answers: Passages | None = None) -> str:
-    """A hash of everything in passages, human ones or a system's, that affects a number."""
-    passages = human if answers is None else answers
-    hashes = row_hashes(passages, ["id", "dialogue_id", "context", "response", "following"])
-    return text_key([hashes.tobytes().hex()])
+def _as_own_twin(table: pa.Table) -> pa.Table:
+    """The table of an evaluator that never reads the context, which is its own twin."""
+    for column, source in ((RESPONSE_ONLY, "predicted_human"), ("response_only", "score")):
+        table = table.set_column(table.schema.get_field_index(column), column, table[source])
+    return table

@@ -4,14 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from scipy.stats import norm
 
 from dialeval.dialogues import Passages
+from dialeval.metrics.power import minimum_detectable
 from dialeval.metrics.significance import sign_flip_test
 from dialeval.protocols.evaluation.crossfit import score_pairs
 from dialeval.protocols.evaluation.evaluators import Fit, FitContext
-
-POWER = 0.8
 
 
 @dataclass(frozen=True)
@@ -20,16 +18,20 @@ class TwoSampleTest:
 
     Args:
         accuracy (`float`):
-            Accuracy on the held-out half; NaN if there was no test.
+            Accuracy on single responses of the held-out half; NaN if there was no test.
+        pairwise_accuracy (`float`):
+            Share of its pairs in which the human response has the higher score, ties counting
+            half: what is tested.
         p_value (`float`):
-            One-sided: the probability of this accuracy if both sides were exchangeable.
+            One-sided: the probability of this pairwise accuracy if both sides were exchangeable.
         minimum (`float`):
-            Minimum detectable accuracy: significant in 80 % of cases with this many contexts.
+            Minimum detectable pairwise accuracy: significant in 80 % of cases with these pairs.
         pairs (`int`):
             Pairs of the held-out half.
     """
 
     accuracy: float
+    pairwise_accuracy: float
     p_value: float
     minimum: float
     pairs: int
@@ -54,22 +56,39 @@ def two_sample_test(
             What evaluators share.
 
     Returns:
-        `TwoSampleTest`: Accuracy and p-value on the second half.
+        `TwoSampleTest`: Accuracies and p-value on the second half.
     """
     return swap_test(score_pairs(fit(halves[0], seed, fit_context), halves[1]), seed)
 
 
 def swap_test(table: pa.Table, seed: int) -> TwoSampleTest:
-    """The test, from one evaluator's decisions about both sides of every pair.
+    """The test, from one evaluator's scores of both sides of every pair.
 
-    If both sides of a context are swapped, an evaluator with `d` more correct than incorrect
-    decisions has `d` more incorrect ones; all contexts of a dialogue are swapped together.
+    If the two sides of a pair are exchangeable, either of them has the higher score with the same
+    probability; all pairs of a dialogue are swapped together. Deciding between the two responses
+    to a context is easier than classifying one by itself, so this test has more power than one on
+    single responses.
     """
+    signs, dialogues = pair_signs(table)
+    _, dialogue = np.unique(dialogues, return_inverse=True)
     label, predicted = (table[name].to_numpy() for name in ("label", "predicted_human"))
-    _, dialogue = np.unique(table["dialogue_id"].to_numpy(), return_inverse=True)
-    gains = np.bincount(dialogue, np.where(label == 1, 1, -1) * predicted)  # (dialogues,)
-    pairs = len(label) / 2
-    error = np.sqrt(np.square(gains).sum()) / (2 * pairs)  # of the accuracy under swaps
-    accuracy = float((predicted == (label == 1)).mean())
-    least = 0.5 + (norm.ppf(0.95) + norm.ppf(POWER)) * max(error, 0.5 / np.sqrt(2 * pairs) * 0.5)
-    return TwoSampleTest(accuracy, sign_flip_test(gains, seed), float(min(1.0, least)), int(pairs))
+    return TwoSampleTest(
+        accuracy=float((predicted == (label == 1)).mean()),
+        pairwise_accuracy=float((1 + signs.mean()) / 2),
+        p_value=sign_flip_test(np.bincount(dialogue, signs), seed),
+        minimum=minimum_detectable(signs, dialogues.tolist()),
+        pairs=len(signs),
+    )
+
+
+def pair_signs(table: pa.Table) -> tuple[np.ndarray, np.ndarray]:
+    """The sign of every pair, and its dialogue.
+
+    The sign is 1 where the human response has the higher score, -1 where it has the lower one, and
+    0 for a tie.
+    """
+    label, pair, score = (table[name].to_numpy() for name in ("label", "pair", "score"))
+    rows = np.lexsort((label, pair)).reshape(-1, 2)  # (pairs, 2): the other side, the human one
+    return np.sign(score[rows[:, 1]] - score[rows[:, 0]]), table["dialogue_id"].to_numpy()[
+        rows[:, 1]
+    ]

@@ -1,132 +1,233 @@
-"""What the numbers of one evaluator show about a system, in words."""
+"""What the numbers show about a system, in words: three questions, each answered by itself.
 
-from dataclasses import dataclass
+- *Is there a difference?* The held-out test of every evaluator, with Holm's correction.
+- *How large is it?* The accuracy of the strongest evaluator, against a margin.
+- *Can a "no" be trusted?* Only if the run has power: evaluators that pass their control, see both
+  the surface and the context, and would have detected planted differences; and no format leak.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from dialeval.metrics.evaluation_results import (
-    CONTEXT_INDEPENDENT,
     DISTINGUISHABLE,
+    IGNORES_CONTEXT,
     INCONCLUSIVE,
     INDISTINGUISHABLE,
-    TOO_WEAK,
+    NEGLIGIBLE,
     Verdict,
 )
+from dialeval.metrics.significance import holm
 
 ALPHA = 0.05
-SAME = 0.55
-"""Two sides count as the same if the interval of the accuracy lies below this."""
+PLANTED = 0.2
+"""A "no" needs a run that would have detected this share of planted replies."""
+IRRELEVANT = 0.5
+"""Below this relevance, with its whole interval, replies hardly depend on the context."""
+HARDLY_DETECTED = 0.7
+"""Accuracy below which a system counts as looking human, for the flag about its context."""
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """The numbers that a verdict is based on, all of one evaluator.
+class Reading:
+    """The numbers of one evaluator about one system.
 
     Args:
+        evaluator (`str`):
+            Name of the evaluator.
         accuracy, low, high (`float`):
-            Accuracy on the system's and human responses, with its interval.
+            Accuracy on the system's and human responses; the interval holds for all evaluators of
+            the run at once.
         p_value (`float`):
-            Of the test that this accuracy is above chance.
-        control, control_p (`float`):
-            Accuracy on human and random replies (`None` if it could not be computed), and the
-            p-value of the test that it is above chance.
-        n (`int`):
-            Number of contexts.
-        random (`float`, *optional*):
-            Accuracy on the system's and random replies.
-        below_control (`bool`, *optional*, defaults to `False`):
-            Whether that is significantly below the control.
+            Of the held-out test that pairs are decided correctly more often than by chance.
         retrained (`bool`, *optional*, defaults to `True`):
             Whether the evaluator was trained on this system.
     """
 
+    evaluator: str
     accuracy: float
     low: float
     high: float
     p_value: float
-    control: float | None
-    control_p: float
-    n: int
-    random: float | None = None
-    below_control: bool = False
     retrained: bool = True
 
 
-def verdict(system: str, evaluator: str, evidence: Evidence) -> Verdict:
+@dataclass(frozen=True)
+class Trust:
+    """What a "no" is based on.
+
+    Args:
+        control (`float`, *optional*):
+            Best accuracy on human and random replies among the evaluators.
+        control_low (`float`, *optional*):
+            Lower bound of it; `None` if it could not be measured.
+        families (`frozenset[str]`, *optional*):
+            What the evaluators see: `"surface"`, `"context"`.
+        detectable (`Mapping[str, float | None]`, *optional*):
+            By the source of planted replies, the smallest share that would have been detected.
+        leaks (`tuple[str, ...]`, *optional*):
+            Names of significant format leaks.
+    """
+
+    control: float | None = None
+    control_low: float | None = None
+    families: frozenset[str] = frozenset()
+    detectable: Mapping[str, float | None] = field(default_factory=dict)
+    leaks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Relevance:
+    """Relevance of a system's replies with its interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def verdict(
+    system: str,
+    readings: Sequence[Reading],
+    trust: Trust,
+    n: int,
+    margin: float = 0.55,
+    relevance: Relevance | None = None,
+    flags: Sequence[str] = (),
+) -> Verdict:
     """The verdict on a system, with sentences that explain it.
 
     Args:
         system (`str`):
             Name of the system.
-        evaluator (`str`):
-            Name of the evaluator.
-        evidence (`Evidence`):
-            Its numbers.
+        readings (`Sequence[Reading]`):
+            One per evaluator of the run, at least one.
+        trust (`Trust`):
+            What a "no" is based on.
+        n (`int`):
+            Number of contexts.
+        margin (`float`, *optional*, defaults to 0.55):
+            Accuracy up to which a difference is negligible.
+        relevance (`Relevance`, *optional*):
+            How closely the replies follow their contexts.
+        flags (`Sequence[str]`, *optional*):
+            What a reader has to know beside the verdict.
 
     Returns:
-        `Verdict`: The first that applies, in a fixed order.
+        `Verdict`: One of four, with the numbers behind it.
 
     Examples:
-        >>> evidence = Evidence(0.9, 0.88, 0.92, 0.001, 0.7, 0.001, 1000)
-        >>> verdict("bot", "svm", evidence).verdict
+        >>> reading = Reading("svm", 0.9, 0.88, 0.92, 0.001)
+        >>> verdict("bot", [reading], Trust(), n=1000).verdict
         'distinguishable'
     """
-    name, text = _name_and_text(system, evaluator, evidence)
-    if not evidence.retrained and evidence.p_value >= ALPHA:
-        text += f" It was not trained on {system}; an evaluator that is may detect more."
-    return Verdict(system, evaluator, name, text)
+    strongest = max(readings, key=lambda reading: reading.accuracy)
+    p_value = float(min(holm([reading.p_value for reading in readings])))
+    high = max(reading.high for reading in readings)
+    reservations = _reservations(readings, trust, margin)
+    name = _name(p_value, high, margin, bool(reservations))
+    text = [_numbers(system, strongest, p_value, len(readings), n)]
+    text += _explanation(name, system, strongest, high, margin, n, reservations)
+    flags = [*flags, *_context_flag(strongest, relevance)]
+    return Verdict(
+        system, name, " ".join(text), strongest.evaluator, strongest.accuracy, strongest.low,
+        strongest.high, p_value, margin, n, relevance.value if relevance else None,
+        dict(trust.detectable), tuple(reservations), tuple(flags),
+    )  # fmt: skip
 
 
-def _name_and_text(system: str, evaluator: str, evidence: Evidence) -> tuple[str, str]:
-    numbers = f"accuracy {evidence.accuracy:.3f} [{evidence.low:.3f}, {evidence.high:.3f}], "
-    numbers += f"p {_p_value(evidence.p_value)}, {evidence.n:,} contexts"
-    passed = evidence.control is not None and evidence.control_p < ALPHA
-    control = f"human from random replies (accuracy {evidence.control or 0:.3f}, "
-    control += f"p {_p_value(evidence.control_p)})"
-    if evidence.p_value < ALPHA:  # a difference that was detected needs no control
-        text = f"{evaluator} distinguishes {system} from humans: {numbers}. "
-        surface = f"It {_failed_control(evidence)}, so the difference may be in the style alone."
-        return DISTINGUISHABLE, text + (f"It also distinguishes {control}." if passed else surface)
-    if not passed:
-        return TOO_WEAK, (
-            f"{evaluator} failed its control: it {_failed_control(evidence)}, so it may not use "
-            f"the context at all. That it does not distinguish {system} from humans ({numbers}) "
-            "proves nothing."
-        )
-    if evidence.below_control and evidence.random is not None:
-        return CONTEXT_INDEPENDENT, (
-            f"{evaluator} does not distinguish {system} from humans: {numbers}. But it "
-            f"distinguishes {system}'s replies from random ones with an accuracy of only "
-            f"{evidence.random:.3f}, significantly less well than {control}: the replies look "
-            "human but hardly depend on the context."
-        )
-    if evidence.high < SAME:
-        return INDISTINGUISHABLE, (
-            f"{evaluator} distinguishes {control}, but not {system} from humans: {numbers}; the "
-            f"whole interval lies below {SAME}."
-        )
-    return INCONCLUSIVE, (
-        f"{evaluator} distinguishes {control}, but the data do not show whether {system} can be "
-        f"distinguished from humans: {numbers}. About {_more_contexts(evidence):,} more contexts "
-        "would settle it."
-    )
+def _name(p_value: float, high: float, margin: float, has_reservations: bool) -> str:
+    """A difference that was detected needs no control; that there is none needs everything."""
+    if p_value < ALPHA:
+        return NEGLIGIBLE if high < margin else DISTINGUISHABLE
+    return INDISTINGUISHABLE if high < margin and not has_reservations else INCONCLUSIVE
 
 
-def _failed_control(evidence: Evidence) -> str:
-    """What the evaluator did not do where there is a difference."""
-    if evidence.control is None:
-        return "could not be tested on human and random replies"
+def _numbers(system: str, reading: Reading, p_value: float, evaluators: int, n: int) -> str:
+    corrected = f", Holm over {evaluators} evaluators" if evaluators > 1 else ""
     return (
-        f"does not distinguish human from random replies (accuracy {evidence.control:.3f}, "
-        f"p {_p_value(evidence.control_p)})"
+        f"{reading.evaluator} classifies {reading.accuracy:.1%} "
+        f"[{reading.low:.1%}, {reading.high:.1%}] of the responses of {system} and of humans "
+        f"correctly; 50 % is chance (p {format_p(p_value)}{corrected}, {n:,} contexts)."
     )
 
 
-def _more_contexts(evidence: Evidence) -> int:
-    """Additional contexts for a clear verdict, if the accuracy stayed the same."""
-    half = max(evidence.high - evidence.accuracy, 1e-6)
-    gap = evidence.accuracy - 0.5 if evidence.accuracy >= SAME else SAME - evidence.accuracy
-    factor = (half / max(abs(gap), 0.01)) ** 2
-    return max(evidence.n // 10, round(evidence.n * (factor - 1)), 10)
+def _explanation(
+    name: str,
+    system: str,
+    strongest: Reading,
+    high: float,
+    margin: float,
+    n: int,
+    reservations: Sequence[str],
+) -> list[str]:
+    """What follows from the numbers."""
+    if name == DISTINGUISHABLE:
+        small = f"The difference may be small: the interval reaches below {margin:.0%}."
+        return [small] if strongest.low < margin else []
+    if name == NEGLIGIBLE:
+        return [f"There is a difference, but no evaluator's interval reaches {margin:.0%}."]
+    if name == INDISTINGUISHABLE:
+        return [
+            f"No evaluator's interval reaches {margin:.0%}, and this run could have shown more."
+        ]
+    sentences = [] if high < margin else [_needs_more(strongest, high, margin, n)]
+    return sentences + [f"A difference cannot be ruled out: {reason}." for reason in reservations]
 
 
-def _p_value(value: float) -> str:
-    return "< .001" if value < 0.001 else f"{value:.3f}"
+def _reservations(readings: Sequence[Reading], trust: Trust, margin: float) -> list[str]:
+    """Why this run cannot show that there is no difference."""
+    reasons = []
+    if trust.control_low is None or trust.control is None:
+        reasons.append("no evaluator could be tested on human and random replies")
+    elif trust.control_low < margin:
+        reasons.append(
+            "the evaluators failed their control: the best one distinguishes human from random "
+            f"replies with an accuracy of {trust.control:.1%}, whose interval reaches below "
+            f"{margin:.0%}"
+        )
+    missing = [family for family in ("surface", "context") if family not in trust.families]
+    if missing:
+        reasons.append(f"no evaluator is known to read the {' or the '.join(missing)}")
+    if not any(reading.retrained for reading in readings):
+        reasons.append("no evaluator was trained on this system")
+    if trust.leaks:
+        reasons.append(f"the format differs ({', '.join(trust.leaks)})")
+    shares = [share for share in trust.detectable.values() if share is not None]
+    if not shares or min(shares) > PLANTED:
+        reasons.append(
+            f"this run would not have noticed if {PLANTED:.0%} of the replies had been replaced"
+            + (f" by {' or '.join(trust.detectable)}" if trust.detectable else "")
+        )
+    return reasons
+
+
+def _needs_more(reading: Reading, high: float, margin: float, n: int) -> str:
+    """How many more contexts would make the interval narrow enough, at the same accuracy."""
+    half = max(high - reading.accuracy, 1e-6)
+    distance = reading.accuracy - 0.5 if reading.accuracy >= margin else margin - reading.accuracy
+    factor = (half / max(abs(distance), 0.01)) ** 2
+    more = max(n // 10, round(n * (factor - 1)), 10)
+    return f"The interval reaches {margin:.0%}; about {more:,} more contexts would settle it."
+
+
+def _context_flag(strongest: Reading, relevance: Relevance | None) -> list[str]:
+    """The flag of a system that is hardly detected and hardly relevant.
+
+    (Li et al., 2017, sec. 4.3: sampling looks human to an evaluator, and so would random replies.)
+    """
+    if relevance is None or relevance.high >= IRRELEVANT or strongest.accuracy >= HARDLY_DETECTED:
+        return []
+    return [
+        f"{IGNORES_CONTEXT}: relevance {relevance.value:.2f} [{relevance.low:.2f}, "
+        f"{relevance.high:.2f}], where 0 is random replies and 1 is human ones"
+    ]
+
+
+def format_p(value: float) -> str:
+    """A p-value for a sentence.
+
+    Examples:
+        >>> format_p(0.0001), format_p(0.25)
+        ('< .001', '= .250')
+    """
+    return "< .001" if value < 0.001 else f"= {value:.3f}".replace("0.", ".")

@@ -51,7 +51,7 @@ def written_settings(
     """
     settings = {"protocol": protocol, **asdict(run), "evaluators": evaluators, "folds": folds}
     del settings["overwrite"]
-    names = ("folds", "seeds", "curve", "length_matched", "seed")
+    names = ("folds", "seeds", "curve", "length_matched", "twins", "normalise", "margin", "seed")
     facts = [str(settings[name]) for name in names]
     facts += [protocol] if protocol != "evaluation" else []
     answers = {name: content for name, content in contents.items() if name}

@@ -9,6 +9,7 @@ from dialeval.metrics.evaluation_results import EvaluationResults, ReliabilityRe
 from dialeval.metrics.results import REFERENCES, RESULTS, SECOND_HUMAN, RunResults, read_results
 from dialeval.reports.drawing import line_classes
 from dialeval.reports.evaluation import sections
+from dialeval.reports.evaluation.cards import group_by_verdict, verdict_cards
 from dialeval.reports.evaluation.plots import Scores, read_scores
 from dialeval.reports.evaluation.rows import (
     UPPER_BOUND,
@@ -18,6 +19,7 @@ from dialeval.reports.evaluation.rows import (
     only_reliability,
     rows_of,
     verdict_phrase,
+    verdict_sentences,
 )
 from dialeval.reports.format import flatten, format_count
 from dialeval.reports.pages import render
@@ -82,7 +84,7 @@ def _view(results: EvaluationResults, scores: Mapping[tuple[str, str], Scores]) 
     systems = sections.system_numbers(results, rows)
     evaluators = dict.fromkeys([*(row.evaluator for row in rows), *(name for _, name in scores)])
     classes = line_classes(list(evaluators))
-    cards = sections.verdict_cards(results, rows, systems)
+    cards = verdict_cards(results, rows, systems)
     return {
         "contents": _CONTENTS,
         "systems": systems,
@@ -91,7 +93,7 @@ def _view(results: EvaluationResults, scores: Mapping[tuple[str, str], Scores]) 
         "n_evaluators": sum(name not in REFERENCES for name in evaluators),
         "n": format_count(max((row.adversuc.n or 0 for row in rows if row.adversuc), default=0)),
         "verdicts": cards,
-        "summary": sections.group_by_verdict(cards),
+        "summary": group_by_verdict(cards),
         "table": sections.main_table(rows),
         "measures": sections.measure_table(rows),
         "diversity": sections.diversity_table(results),
@@ -115,6 +117,7 @@ def notebook_html(results: RunResults) -> str:
     view = {
         "verdicts": list(headline_verdicts(results).values()),
         "verdict_phrase": verdict_phrase,
+        "verdict_sentences": verdict_sentences,
         "columns": columns_of(rows),
         "rows": rows,
         "warnings": results.warnings,

@@ -5,11 +5,10 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from dialeval.metrics.evaluation_results import (
-    CONTEXT_INDEPENDENT,
     DISTINGUISHABLE,
     INCONCLUSIVE,
     INDISTINGUISHABLE,
-    TOO_WEAK,
+    NEGLIGIBLE,
     CurvePoint,
     EvaluationResults,
     Verdict,
@@ -25,6 +24,7 @@ from dialeval.reports.format import (
     format_percent,
     format_share,
     format_signed,
+    one_line,
 )
 
 UPPER_BOUND = "at most; more training data would lower it"
@@ -32,9 +32,8 @@ FLAT = "saturated"
 TOO_FEW_POINTS = "too few points to say"
 VERDICT_PHRASES = {
     DISTINGUISHABLE: "distinguishable from human",
+    NEGLIGIBLE: "differs from human, but negligibly",
     INDISTINGUISHABLE: "not distinguishable from human",
-    CONTEXT_INDEPENDENT: "context-independent: looks human but ignores the context",
-    TOO_WEAK: "inconclusive: evaluator too weak",
     INCONCLUSIVE: "inconclusive",
 }
 """How a verdict is printed."""
@@ -43,9 +42,11 @@ EVALUATOR_LABELS = {"coin": "random guess"}
 READING = (
     "AdverSuc is 1 minus the evaluator's accuracy: 0 when every response is recognised, .5 for a "
     "random guess.",
-    "Context gain: accuracy of machine-vs-random with the context minus without it.",
-    "ERE: 0 for a perfect evaluator, .25 for a random guess. Intervals are conditional on the "
-    "trained evaluators.",
+    "Response only, context gain: machine-vs-random by the same evaluator trained without the "
+    "context, and what reading it adds.",
+    "Relevance: 0 as random replies, 1 as human ones. ERE: 0 for a perfect evaluator, .25 for a "
+    "random guess.",
+    "Intervals of AdverSuc cover dialogues and seeds, the others dialogues.",
 )
 READING_ERE = (
     "Each scenario: AdverSuc and its deviation from the known value (.5, .5, 0, 0). ERE is the "
@@ -57,6 +58,10 @@ TRANSFER = (
     "By transfer: the evaluator is applied as it is, not retrained for each scenario. This is "
     "another quantity, not comparable with ERE."
 )
+THREE_SCENARIOS = (
+    "ERE marked 3: without next turns in the data it is a mean over three scenarios, in which a "
+    "random guess is .167 off; not comparable with ERE."
+)
 BY_HUMAN = f"{SECOND_HUMAN}: not a system, but the responses of another human, for comparison."
 SCENARIOS = {
     "human_human": ("human / human", "human/\nhuman"),
@@ -64,7 +69,7 @@ SCENARIOS = {
     "human_random": ("human / random", "human/\nrandom"),
     "human_next": ("human / next", "human/\nnext"),
 }
-_ERE_METRICS = ("ere", "ere_transfer")
+_ERE_METRICS = ("ere", "ere_three", "ere_transfer", "ere_transfer_three")
 
 
 @dataclass(frozen=True)
@@ -78,6 +83,10 @@ class Row:
             Adversarial success, machine-vs-random, human-vs-random, reliability error.
         length_matched (`Result`, *optional*):
             Adversarial success among responses of similar length.
+        normalised (`Result`, *optional*):
+            Adversarial success after the format of both sides was normalised.
+        relevance (`Result`, *optional*):
+            How closely the responses follow their contexts.
         upper_bound (`bool`, *optional*, defaults to `False`):
             Whether more training data would lower AdverSuc.
     """
@@ -89,6 +98,8 @@ class Row:
     control: Result | None = None
     ere: Result | None = None
     length_matched: Result | None = None
+    normalised: Result | None = None
+    relevance: Result | None = None
     upper_bound: bool = False
 
     @property
@@ -104,7 +115,12 @@ class Row:
     @property
     def by_transfer(self) -> bool:
         """Whether its ERE is of an evaluator that was not retrained: another quantity."""
-        return self.ere is not None and self.ere.metric == "ere_transfer"
+        return self.ere is not None and self.ere.metric.startswith("ere_transfer")
+
+    @property
+    def three_scenarios(self) -> bool:
+        """Whether its ERE is a mean over three scenarios: another quantity too."""
+        return self.ere is not None and self.ere.metric.endswith("_three")
 
 
 @dataclass(frozen=True)
@@ -194,6 +210,8 @@ def _row(
         control=index.get(("human_vs_random", "", evaluator)),
         ere=errors[0] if errors else None,
         length_matched=index.get(("adversuc_length_matched", system, evaluator)),
+        normalised=index.get(("adversuc_normalised", system, evaluator)),
+        relevance=index.get(("relevance", system, evaluator)),
         upper_bound=upper_bound,
     )
 
@@ -250,16 +268,23 @@ def notes_of(rows: Sequence[Row]) -> list[str]:
     reading = READING_ERE if only_reliability(rows) else READING
     bound = [f"≤: {UPPER_BOUND}."] if any(row.upper_bound for row in rows) else []
     transfer = [TRANSFER] if any(row.by_transfer for row in rows) else []
+    transfer += [THREE_SCENARIOS] if any(row.three_scenarios for row in rows) else []
     human = [BY_HUMAN] if any(row.system == SECOND_HUMAN for row in rows) else []
     return [*reading, *bound, *transfer, *human]
 
 
 def headline_verdicts(results: EvaluationResults) -> dict[str, Verdict]:
-    """The first verdict of each system: that of the most reliable evaluator."""
+    """The verdict of each system."""
     verdicts: dict[str, Verdict] = {}
     for verdict in results.verdicts:
         verdicts.setdefault(verdict.system, verdict)
     return verdicts
+
+
+def verdict_sentences(verdict: Verdict) -> str:
+    """What explains a verdict, and what to be careful about, in one line."""
+    notes = [f"Note: {flag}." for flag in verdict.flags]
+    return " ".join(one_line(text) for text in [verdict.text, *notes])
 
 
 def verdict_phrase(verdict: str) -> str:
@@ -297,7 +322,9 @@ def _accuracy(row: Row) -> str:
 
 
 def _ere(row: Row, by_transfer: bool) -> str:
-    return format_share(value_of(row.ere)) if row.by_transfer == by_transfer else NONE
+    if row.by_transfer != by_transfer:
+        return NONE
+    return format_share(value_of(row.ere)) + (" (3)" if row.three_scenarios else "")
 
 
 def _count(result: Result | None) -> str:
@@ -328,6 +355,8 @@ _FIRST_COLUMNS = (
            lambda row: format_signed(detail(row.machine, "gap"))),
     Column("human-vs-random", "human/\nrandom", "human-vs-random",
            lambda row: format_share(value_of(row.control))),
+    Column("relevance", "rele-\nvance", "relevance",
+           lambda row: format_share(value_of(row.relevance), 2)),
 )  # fmt: skip
 _ERE_COLUMNS = {
     False: Column("ERE", "ERE", "ere", lambda row: _ere(row, False)),

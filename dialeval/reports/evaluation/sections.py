@@ -4,14 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from dialeval.metrics.evaluation_results import (
-    CONTEXT_INDEPENDENT,
-    DISTINGUISHABLE,
-    INDISTINGUISHABLE,
-    TOO_WEAK,
     CurvePoint,
     EvaluationResults,
     Example,
-    Verdict,
 )
 from dialeval.metrics.results import REFERENCES, SECOND_HUMAN, Result
 from dialeval.reports.drawing import deviation_bar, interval_bar
@@ -21,7 +16,6 @@ from dialeval.reports.evaluation.rows import (
     SCENARIOS,
     Column,
     Row,
-    accuracy_phrase,
     bounds_of,
     columns_of,
     notes_of,
@@ -29,7 +23,6 @@ from dialeval.reports.evaluation.rows import (
     saturation,
     scenarios_of,
     value_of,
-    verdict_phrase,
 )
 from dialeval.reports.format import (
     NONE,
@@ -37,8 +30,6 @@ from dialeval.reports.format import (
     finite,
     format_count,
     format_interval,
-    format_p_value,
-    format_result,
     format_share,
     format_signed,
     shorten,
@@ -47,13 +38,6 @@ from dialeval.reports.format import (
 View = dict[str, Any]
 """What a template prints."""
 
-_TONES = {  # CSS class of a verdict, the best one first
-    INDISTINGUISHABLE: "good",
-    DISTINGUISHABLE: "apart",
-    CONTEXT_INDEPENDENT: "noise",
-    TOO_WEAK: "weak",
-}
-_NO_VERDICT = Verdict("", "", "no verdict", "This run has no verdict about it.")
 _MEASURES = {  # details of AdverSuc: name in the table and term of the glossary
     "machines_predicted_human": ("false negative rate", "false-negative-rate"),
     "humans_predicted_machine": ("false positive rate", "false-positive-rate"),
@@ -61,6 +45,7 @@ _MEASURES = {  # details of AdverSuc: name in the table and term of the glossary
     "tpr_at_1_fpr": ("true positive rate at 1 % FPR", "true-positive-rate"),
     "auroc": ("AUROC", "auroc"),
     "pairwise_accuracy": ("pairwise accuracy", "pairwise-accuracy"),
+    "held_out_pairwise_accuracy": ("pairwise accuracy, held out", "pairwise-accuracy"),
     "response_only": ("AdverSuc, response only", "response-only"),
     "shuffled_context": ("AdverSuc, shuffled context", "shuffled-context"),
     "length_stratified_accuracy": ("accuracy, length-matched", "length-matched"),
@@ -79,69 +64,6 @@ def system_numbers(results: EvaluationResults, rows: Sequence[Row]) -> dict[str,
     names = [name for name in dict.fromkeys([*names, *results.examples]) if name]
     names.sort(key=SECOND_HUMAN.__eq__)
     return {name: number for number, name in enumerate(names, 1)}
-
-
-def verdict_cards(
-    results: EvaluationResults, rows: Sequence[Row], systems: Mapping[str, int]
-) -> list[View]:
-    """One card per system: its verdict, the numbers behind it, and the other evaluators.
-
-    Args:
-        results (`EvaluationResults`):
-            Results of the run.
-        rows (`Sequence[Row]`):
-            Its rows.
-        systems (`Mapping[str, int]`):
-            The number of each system.
-
-    Returns:
-        `list[View]`: In the order of the numbers.
-    """
-    if only_reliability(rows):
-        return []
-    index = {(row.system, row.evaluator): row for row in rows}
-    cards = []
-    for system, number in systems.items():
-        if system == SECOND_HUMAN:
-            continue
-        verdicts = [verdict for verdict in results.verdicts if verdict.system == system]
-        first = verdicts[0] if verdicts else _NO_VERDICT
-        row = index.get((system, first.evaluator), Row(system, ""))
-        cards.append({
-            "number": number, "system": system, "verdict": verdict_phrase(first.verdict),
-            "tone": _TONES.get(first.verdict, "open"), "text": first.text,
-            "evidence": _evidence(row), "upper_bound": row.upper_bound,
-            "others": [(item.evaluator, verdict_phrase(item.verdict), item.text)
-                       for item in verdicts[1:]],
-        })  # fmt: skip
-    return cards
-
-
-def group_by_verdict(cards: Sequence[View]) -> dict[str, list[View]]:
-    """The cards by verdict, the best verdict first."""
-    order = ["good", "apart", "noise", "weak", "open"]
-    groups: dict[str, list[View]] = {}
-    for card in sorted(cards, key=lambda card: order.index(card["tone"])):
-        groups.setdefault(card["verdict"], []).append(card)
-    return groups
-
-
-def _evidence(row: Row) -> list[tuple[str, str]]:
-    """The numbers behind a verdict, without those that are missing."""
-    minimum = detail(row.adversuc, "minimum_detectable_accuracy")
-    facts = [
-        ("evaluator", row.evaluator),
-        ("evaluator accuracy", accuracy_phrase(row)),
-        ("AdverSuc, 95 % interval", format_interval(*bounds_of(row.adversuc))),
-        ("responses", _count(row.adversuc)),
-        ("p-value", format_p_value(detail(row.adversuc, "p_value"))),
-        ("control: human-vs-random", format_result(row.control)),
-        ("machine-vs-random", format_result(row.machine)),
-        ("gain from reading the context", format_signed(detail(row.machine, "gap"))),
-        ("ERE by transfer" if row.by_transfer else "ERE", format_result(row.ere)),
-        ("minimum detectable accuracy", format_share(minimum)),
-    ]
-    return [(name, value) for name, value in facts if value.strip(NONE)]
 
 
 def _count(result: Result | None) -> str:

@@ -12,7 +12,6 @@ from dialeval.metrics.results import RunResults
 from dialeval.reports.evaluation.rows import (
     Column,
     Row,
-    accuracy_phrase,
     as_evaluation,
     columns_of,
     headline_verdicts,
@@ -20,12 +19,13 @@ from dialeval.reports.evaluation.rows import (
     only_reliability,
     rows_of,
     verdict_phrase,
+    verdict_sentences,
 )
 from dialeval.reports.format import one_line
 
-FULL_WIDTH = 106
+FULL_WIDTH = 112
 """Characters that all columns need; a narrower terminal shows fewer columns."""
-_LEFT_OUT = {FULL_WIDTH: ("accuracy",), 100: ("response only", "AUROC", "n")}
+_LEFT_OUT = {FULL_WIDTH: ("accuracy", "AUROC"), 100: ("response only", "n", "context gain")}
 """Below this width, these columns are left out."""
 
 
@@ -79,17 +79,12 @@ def _add_rows(table: Table, rows: Sequence[Row], columns: Sequence[Column]) -> N
 
 
 def verdict_lines(results: RunResults) -> list[Text]:
-    """One line per system: its verdict, by which evaluator, and why."""
-    results, lines = as_evaluation(results), []
-    index = {(row.system, row.evaluator): row for row in rows_of(results)}
-    for verdict in headline_verdicts(results).values():
-        line = Text(one_line(verdict.system), style="bold")
-        line.append(f", evaluated by {one_line(verdict.evaluator)}: ", style="not bold")
+    """One line per system: its verdict, why, and what to be careful about."""
+    lines = []
+    for verdict in headline_verdicts(as_evaluation(results)).values():
+        line = Text(f"{one_line(verdict.system)}: ", style="bold")
         line.append(f"{verdict_phrase(one_line(verdict.verdict))}. ", style="bold")
-        row = index.get((verdict.system, verdict.evaluator))
-        if row is not None and row.adversuc is not None:
-            line.append(f"Evaluator accuracy {accuracy_phrase(row)}. ", style="not bold")
-        lines.append(line.append(one_line(verdict.text), style="not bold"))
+        lines.append(line.append(verdict_sentences(verdict), style="not bold"))
     return lines
 
 

@@ -13,6 +13,7 @@ from dialeval.reports.evaluation.rows import (
     notes_of,
     rows_of,
     verdict_phrase,
+    verdict_sentences,
 )
 from dialeval.reports.format import NONE, one_line
 
@@ -31,8 +32,8 @@ def to_markdown(results: RunResults) -> str:
     rows = rows_of(results)
     columns = columns_of(rows)
     lines = [
-        f"- **{_markdown(verdict.system)}**, evaluated by {_markdown(verdict.evaluator)}: "
-        f"**{_markdown(verdict_phrase(verdict.verdict))}**. {_markdown(verdict.text)}".rstrip()
+        f"- **{_markdown(verdict.system)}**: **{_markdown(verdict_phrase(verdict.verdict))}**. "
+        f"{_markdown(verdict_sentences(verdict))}".rstrip()
         for verdict in headline_verdicts(results).values()
     ]
     heads = ["system", "evaluator", *(column.name for column in columns)]

@@ -1,0 +1,96 @@
+"""Format leaks of the systems of a run, and both accuracies: as given, and normalised."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from dialeval.dialogues import BadInput
+from dialeval.metrics.evaluation_results import FormatLeak
+from dialeval.protocols.evaluation.inputs import EvaluationData
+from dialeval.protocols.leaks import LeakReport, find_leaks, normaliser_for
+
+
+@dataclass
+class LeakCheck:
+    """The format leaks of every system.
+
+    Args:
+        reports (`dict[str, LeakReport]`, *optional*):
+            What was found, by system; without systems that could not be checked.
+    """
+
+    reports: dict[str, LeakReport] = field(default_factory=dict)
+
+    @property
+    def leaks(self) -> tuple[FormatLeak, ...]:
+        """All significant format leaks, the clearest of each system first."""
+        return tuple(leak for system in self.reports for leak in self.of(system))
+
+    def of(self, system: str) -> list[FormatLeak]:
+        """The significant format leaks of a system, the clearest first."""
+        report = self.reports.get(system)
+        leaks = [leak for leak in report.format if leak.significant] if report else []
+        return [
+            FormatLeak(
+                system, leak.name, leak.rule, leak.accuracy, leak.low, leak.high, leak.hint,
+                leak.human_example or "", leak.system_example or "",
+            )
+            for leak in sorted(leaks, key=lambda leak: -leak.accuracy)
+        ]  # fmt: skip
+
+
+def check_formats(
+    data: EvaluationData, normalise: str, seed: int, warn: Callable[[str], Any]
+) -> LeakCheck:
+    """Look for format leaks in every system, and choose what is normalised.
+
+    Args:
+        data (`EvaluationData`):
+            Human passages and systems; gets the normalisers.
+        normalise (`str`):
+            `"auto"`: normalise both sides where there is a significant format leak; `"on"`: in
+            every case; `"off"`: never.
+        seed (`int`):
+            Seed of halves and resampling.
+        warn (`Callable`):
+            Called with a sentence where a system could not be checked.
+
+    Returns:
+        `LeakCheck`: The reports of all systems.
+    """
+    check = LeakCheck()
+    for system, answers in data.systems.items():
+        try:
+            check.reports[system] = find_leaks(data.human, answers, seed)
+        except BadInput as error:
+            warn(f"{system} was not checked for format leaks: {error}")
+            continue
+        if normalise == "on" or (normalise == "auto" and check.of(system)):
+            data.normalisers[system] = normaliser_for(check.reports[system])
+    return check
+
+
+def leak_flags(leaks: list[FormatLeak], normalised_accuracy: float | None) -> list[str]:
+    """What a reader has to know about the format of a system, in one sentence or none.
+
+    Args:
+        leaks (`list[FormatLeak]`):
+            Its significant format leaks, the clearest first.
+        normalised_accuracy (`float`, *optional*):
+            The strongest evaluator's accuracy after both sides were normalised.
+
+    Returns:
+        `list[str]`: Empty without leaks.
+    """
+    if not leaks:
+        return []
+    names = ", ".join(leak.name for leak in leaks[:3]) + (", ..." if len(leaks) > 3 else "")
+    after = ""
+    if normalised_accuracy is not None:
+        after = (
+            f"; after normalising both sides the evaluator's accuracy is {normalised_accuracy:.1%}"
+        )
+    return [
+        f'format leak ({names}): the rule "{leaks[0].rule}" alone is right in '
+        f"{leaks[0].accuracy:.1%} of cases{after}"
+    ]
