@@ -18,7 +18,8 @@ from dialeval.scorers import Decision, save_scorer
 from dialeval.scorers.baselines import LengthScorer
 
 ROOT = Path(__file__).resolve().parents[1]
-NAMES = ["adversuc", "distinct", "ere", "human_vs_random", "machine_vs_random", "robustness"]
+NAMES = ["adversuc", "distinct", "ere", "human_vs_random", "machine_vs_random", "relevance",
+         "robustness"]  # fmt: skip
 SCENARIOS = ["human_human", "machine_machine", "human_random", "human_next"]
 
 
@@ -49,6 +50,7 @@ def cases() -> dict[str, tuple[dict, dict]]:
     marks = [row % 3 == 0 for row in range(n)]
     replies = [f"word {row % 7} of {row % 3}" for row in range(n)]
     folds = [row // 10 % 2 for row in range(n)]
+    human = [score + 0.2 for score in scores]
     chance = metrics.versus_random(scores, labels, candidates=pairs, **settings)
     return {
         "adversuc": (
@@ -65,6 +67,10 @@ def cases() -> dict[str, tuple[dict, dict]]:
         ),
         "human_vs_random": (given | settings | {"candidates": pairs}, chance),
         "machine_vs_random": (given | settings | {"candidates": pairs}, chance),
+        "relevance": (
+            {"predictions": scores, "references": human, "random": scores[::-1]} | interval,
+            metrics.relevance(scores, human, scores[::-1], **interval),
+        ),
         "robustness": (
             {"predictions": scores[::-1], "references": scores, "should_change": marks} | settings,
             metrics.robustness(scores, scores[::-1], marks, **settings),

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+from dialeval.dialogues.contraction_steps import contract
 from dialeval.dialogues.format_steps import (
     collapse,
     cut,
@@ -29,6 +30,8 @@ class Normaliser:
             HTML entities, UTF-8 read as CP-1252, replacement and control characters.
         straighten (`bool`, *optional*, defaults to `True`):
             Plain quotes and dashes, NFKC.
+        join_contractions, contract (`bool`, *optional*, default to `True`):
+            "do n't" and "do not" both become "don't".
         max_tokens (`int`, *optional*):
             Cut to so many words and punctuation marks, for data where one side was cut off.
 
@@ -45,6 +48,7 @@ class Normaliser:
     fix_encoding: bool = True
     straighten: bool = True
     join_contractions: bool = True
+    contract: bool = True
     tighten: bool = True
     collapse: bool = True
     drop_final: bool = True
@@ -77,6 +81,8 @@ class Normaliser:
             yield straighten
         if self.join_contractions:
             yield join_contractions
+        if self.contract:
+            yield contract
         if self.tighten:
             yield tighten
         if self.collapse:

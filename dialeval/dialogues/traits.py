@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from dialeval.dialogues.contraction_steps import CONTRACTION, has_written_out
 from dialeval.dialogues.format_steps import (
     APOSTROPHE,
     STOP,
@@ -160,6 +161,13 @@ FORMAT_TRAITS = (
         _changed_by(join_contractions),
         hint="join contractions on both sides",
         where=_CONTRACTED.search,
+    ),
+    Trait(
+        "written-out contractions",
+        "a contraction is written out, as in do not",
+        has_written_out,
+        hint="write contractions together on both sides",
+        where=lambda text: CONTRACTION.search(text) or has_written_out(text),
     ),
     Trait(
         "marker inside",

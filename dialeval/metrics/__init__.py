@@ -6,11 +6,14 @@ from dialeval.metrics.ere import ere
 from dialeval.metrics.intervals import balanced_interval, interval, ratio_interval, wilson
 from dialeval.metrics.lengths import length_auroc, match_histogram, stratified_accuracy
 from dialeval.metrics.paired import approximate_randomisation, mcnemar, paired_bootstrap
+from dialeval.metrics.power import minimum_detectable, planted_power
 from dialeval.metrics.random_replies import versus_random
 from dialeval.metrics.registry import available, load
+from dialeval.metrics.relevance import relevance
 from dialeval.metrics.results import Result, results_to_json, signature
 from dialeval.metrics.robustness import robustness
 from dialeval.metrics.significance import bootstrap_ratios, exchange_test, holm, sign_flip_test
+from dialeval.metrics.training_variance import with_seed_variance
 
 __all__ = [
     "Result",
@@ -29,8 +32,11 @@ __all__ = [
     "load",
     "match_histogram",
     "mcnemar",
+    "minimum_detectable",
     "paired_bootstrap",
+    "planted_power",
     "ratio_interval",
+    "relevance",
     "results_to_json",
     "robustness",
     "sign_flip_test",
@@ -39,4 +45,5 @@ __all__ = [
     "tpr_at_fpr",
     "versus_random",
     "wilson",
+    "with_seed_variance",
 ]

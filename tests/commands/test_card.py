@@ -40,7 +40,7 @@ def test_an_evaluation_has_a_card_with_its_verdicts(monkeypatch, capsys, human, 
     options = ["--human", "human.jsonl", "--system", "bot=bot.jsonl", "--evaluator", "svm-unigram"]
     run(monkeypatch, capsys, "evaluate", *options, "--output-dir", "run", "--limit", "60")
     card = run(monkeypatch, capsys, "card", "run")
-    assert "**bot**, evaluated by svm-unigram" in card and "| bot | svm-unigram |" in card
+    assert "**bot**: distinguishable. svm-unigram" in card and "| bot | svm-unigram |" in card
     (config,) = DatasetCard(card).data.configs
     assert config["data_files"] == [{"split": "scores", "path": "scores.parquet"}]
 

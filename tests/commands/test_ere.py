@@ -53,7 +53,8 @@ def test_the_error_of_an_evaluator_alone(run, write):
     assert "parrot" in out and "noise" in out and ".25 for a random guess" in " ".join(out.split())
     results = written()["results"]
     rows = parquet.read_table("x/scores.parquet").to_pylist()
-    assert {row["scenario"] for row in rows} == set(GOLD)  # and no other
+    assert {row["scenario"] for row in rows} - {"human_next_matched"} == set(GOLD)
+    rows = [row for row in rows if row["scenario"] in GOLD]
     for evaluator in ("svm-unigram", "coin", "length"):
         [result] = [row for row in results if row["evaluator"] == evaluator]
         expected = by_hand([row for row in rows if row["evaluator"] == evaluator])
@@ -87,8 +88,9 @@ def test_without_a_system_the_error_is_refused_and_the_rest_is_shown(run, write)
 def test_a_scenario_without_data_is_named(run, write):
     write("human.jsonl", [{**row, "following": None} for row in talk()])
     code, _, err = run("ere", "--human", "human.jsonl", *QUICK, "-o", "x")
-    assert code == 0 and "ERE skipped: no next turns in the data (human_next)." in err
-    assert {row["value"] for row in written()["results"]} == {None}
+    assert code == 0 and "ERE is a mean over three scenarios (ere_three)" in err
+    assert {row["metric"] for row in written()["results"]} == {"ere_three"}
+    assert {row["details"]["random_guess"] for row in written()["results"]} == {0.5 / 3}
 
 
 def table(n: int = 40, seed: int = 0) -> list[dict]:
@@ -177,12 +179,26 @@ def test_bad_scores_give_a_clear_message(run, write, name):
     assert (code, out) == (2, "") and words in err
 
 
-def test_a_missing_scenario_refuses_the_error_and_names_it(run, write):
-    write("scores.jsonl", [row for row in table() if row["scenario"] != "human_next"])
+@pytest.mark.parametrize("missing", ["human_human", "machine_machine", "human_random"])
+def test_a_missing_scenario_refuses_the_error_and_names_it(run, write, missing):
+    write("scores.jsonl", [row for row in table() if row["scenario"] != missing])
     code, _, err = run("ere", "--scores", "scores.jsonl", "-o", "x")
-    assert code == 0 and "No ERE of scores: there are no scores of human_next." in err
+    assert code == 0 and f"No ERE of scores: there are no scores of {missing}." in err
     [result] = written()["results"]
     assert result["value"] is None and len(result["details"]["scenarios"]) == 3
+
+
+def test_without_next_turns_the_error_is_another_one_with_its_own_name(run, write):
+    rows = [row for row in table() if row["scenario"] != "human_next"]
+    write("scores.jsonl", rows)
+    code, out, err = run("ere", "--scores", "scores.jsonl", "-o", "x")
+    assert code == 0 and "a mean over three scenarios (ere_three)" in " ".join(err.split())
+    [result] = written()["results"]
+    expected = by_hand(rows)
+    assert result["metric"] == "ere_three" and "(3)" in out
+    assert result["value"] == pytest.approx(
+        np.mean([abs(v - GOLD[k]) for k, v in expected.items()])
+    )
 
 
 @pytest.mark.parametrize(

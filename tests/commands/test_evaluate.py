@@ -68,7 +68,7 @@ def test_every_format_and_what_is_left_in_the_folder(files, tmp_path):
                  "--system", "blue=many.jsonl", "--system", "parrot", *QUICK)  # fmt: skip
     code, out, err = run(*arguments)
     assert code == 0, err
-    assert "[bot], evaluated by svm-unigram: distinguishable from human." in out
+    assert "[bot]: distinguishable from human. svm-unigram " in out
     assert "AdverSuc" in out
     assert "80 contexts are few" in err and "report.html" in err
     results = written(tmp_path / "x")
@@ -85,7 +85,7 @@ def test_every_format_and_what_is_left_in_the_folder(files, tmp_path):
 
     before = (tmp_path / "x" / "results.json").read_bytes()
     code, out, err = run(*arguments, "--format", "markdown")
-    assert code == 0 and out.count("\n| ") > 10 and "svm-unigram" in out and "beep" not in out
+    assert code == 0 and out.count("\n| ") > 10 and "svm-unigram" in out and "says beep" not in out
     code, out, err = run(*arguments, "--format", "latex")
     assert code == 0 and r"\begin{tabular}" in out and r"\toprule" in out and "parrot" in out
     code, out, err = run(*arguments, "--format", "json")
@@ -124,7 +124,7 @@ def test_markup_in_responses_and_names_is_printed_as_it_is(files, write, tmp_pat
     code, out, err = run("evaluate", "--human", "human.jsonl", "--system", "[/x]=odd.jsonl",
                          *QUICK, "-o", "x")  # fmt: skip
     assert code == 0, err
-    assert "[/x], evaluated by svm-unigram: " in out and "'[/bold] oh [red]'" in err
+    assert "[/x]: distinguishable from human. svm-unigram" in out and "'[/bold] oh [red]'" in err
 
 
 # Evaluators that are not retrained, and a second human.

@@ -559,7 +559,7 @@ def test_random_human_replies_of_dstc7_do_not_leak(shared):
     report = find_leaks(dstc7(shared, "Human"), dstc7(shared, "Random"))
     assert report.human == 1000
     assert significant((*report.format, *report.content)) == set()
-    assert all(abs(leak.accuracy - 0.5) < 0.04 for leak in (*report.format, *report.content))
+    assert all(abs(leak.accuracy - 0.5) < 0.05 for leak in (*report.format, *report.content))
 
 
 @pytest.mark.shared

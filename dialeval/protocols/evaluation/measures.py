@@ -139,7 +139,7 @@ def reliability_error(parts: Mapping[str, pa.Table], seed: int, threshold: float
     if missing in ([], ["human_next"]):
         gold = THREE if missing else GOLD
         numbers = ere(*columns, names, groups=groups, seed=seed, threshold=threshold, gold=gold)
-        return _to_measure("ere", dict(numbers))
+        return _to_measure("ere", {**numbers, **({"missing": missing} if missing else {})})
     scenarios = scenario_success(*columns, names, groups=groups, seed=seed, threshold=threshold)
     nan = float("nan")
     details = {

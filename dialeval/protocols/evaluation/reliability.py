@@ -59,8 +59,14 @@ def add_reliability(
         details["next_turns"] = tables.next_turns.source
         if not lacking and not frozen:
             details["above_blind"] = _above_blind(tables, collector, evaluator, measure)
-    metric = (TRANSFER if frozen else RETRAINED) + (THREE if lacking == ["human_next"] else "")
-    collector.add(metric, system, evaluator, measure, fit, details)
+    collector.add(metric_name(frozen, measure), system, evaluator, measure, fit, details)
+
+
+def metric_name(transfer: bool, error: Measure) -> str:
+    """The metric of a reliability error: evaluators applied as they are, and a mean over three
+    scenarios, are other quantities with other names."""
+    three = error.details.get("missing") == ["human_next"]
+    return (TRANSFER if transfer else RETRAINED) + (THREE if three else "")
 
 
 def _above_blind(

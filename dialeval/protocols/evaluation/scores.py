@@ -19,11 +19,12 @@ from dialeval.metrics.evaluation_results import ReliabilityResults
 from dialeval.metrics.results import signature
 from dialeval.protocols.evaluation import measures
 from dialeval.protocols.evaluation.collector import FitDetails, ResultCollector, library_versions
-from dialeval.protocols.evaluation.reliability import DETAILS, RETRAINED, TRANSFER
+from dialeval.protocols.evaluation.reliability import DETAILS, metric_name
+from dialeval.protocols.evaluation.tables import NEXT_MATCHED
 from dialeval.protocols.evaluation.writing import difference_of_settings, output_folder
 
 NEEDED = ("score", "label", "scenario")
-ELSEWHERE = ("human_machine", "machine_random")
+ELSEWHERE = ("human_machine", "machine_random", NEXT_MATCHED)
 """Scenarios of an evaluation that say nothing about reliability."""
 _UNKNOWN = "unknown"
 _SCHEMA = pa.schema({
@@ -99,12 +100,19 @@ def _add_errors(
     signed = table.set_column(0, "score", pa.array(sign * table["score"].to_numpy()))
     for (evaluator, system), parts in _by_evaluator(signed).items():
         measure = measures.reliability_error(parts, collector.seed, sign * threshold)
-        for name in measure.details.get("missing", ()):
-            collector.warn(f"No ERE of {evaluator}: there are no scores of {name}.")
+        missing = list(measure.details.get("missing", ()))
+        if missing == ["human_next"]:
+            collector.warn(
+                f"{evaluator} has no scores of human_next: its error is a mean over three "
+                "scenarios (ere_three), in which a random guess is .167 off."
+            )
+        elif missing:
+            names = ", ".join(missing)
+            collector.warn(f"No ERE of {evaluator}: there are no scores of {names}.")
         details = {name: measure.details[name] for name in DETAILS if name in measure.details}
-        metric = RETRAINED if retrained else TRANSFER
         details["ere_mode"] = "retrained" if retrained else "transfer"
         fit = FitDetails(_UNKNOWN, threshold, _UNKNOWN, trained_on=_UNKNOWN)
+        metric = metric_name(not retrained, measure)
         collector.add(metric, system, evaluator, measure, fit, details)
 
 

@@ -1,0 +1,64 @@
+"""Power: what is stated is what is observed."""
+
+import numpy as np
+import pytest
+
+from dialeval.metrics import minimum_detectable, planted_power, sign_flip_test, with_seed_variance
+
+
+def test_the_minimum_of_independent_pairs_by_hand():
+    signs = np.tile([1, -1], 200)
+    assert minimum_detectable(signs) == pytest.approx(0.5 + (1.6449 + 0.8416) / (2 * 20), abs=1e-4)
+    assert minimum_detectable(signs, alpha=0.01) > minimum_detectable(signs)
+    # Pairs of one dialogue go together: a quarter as many units, twice the error.
+    groups = np.repeat(np.arange(100), 4).tolist()
+    together = np.repeat(np.tile([1, -1], 50), 4)
+    assert minimum_detectable(together, groups) - 0.5 == pytest.approx(2 * 0.0622, abs=1e-3)
+
+
+def observed(accuracy: float, share: float, pairs: int, draws: int, seed: int) -> float:
+    """Detected shares among simulated runs: planted pairs are decided correctly at a rate."""
+    rng, detected = np.random.default_rng(seed), 0
+    for _ in range(draws):
+        planted = rng.random(pairs) < share
+        correct = rng.random(pairs) < np.where(planted, accuracy, 0.5)
+        detected += sign_flip_test(np.where(correct, 1, -1), seed=0) < 0.05
+    return detected / draws
+
+
+@pytest.mark.parametrize(("accuracy", "share"), [(0.9, 0.2), (0.9, 0.1), (0.7, 0.2), (0.5, 0.2)])
+def test_the_stated_power_is_the_observed_one(accuracy, share):
+    rng = np.random.default_rng(3)
+    signs = np.where(rng.random(2_000) < accuracy, 1, -1)  # what a run knows of its evaluator
+    stated = planted_power(signs[:500], share, draws=1_000)
+    assert stated == pytest.approx(observed(accuracy, share, 500, 1_000, 1), abs=0.08)
+
+
+def test_power_grows_with_the_share_the_accuracy_and_the_number_of_pairs():
+    good, weak = np.tile([1, 1, 1, -1], 100), np.tile([1, 1, 1, -1, -1], 80)
+    assert planted_power(good, 0.05) < planted_power(good, 0.2) < planted_power(good, 0.5)
+    assert (
+        planted_power(weak, 0.2) < planted_power(good, 0.2) < planted_power(np.tile(good, 4), 0.2)
+    )
+    assert planted_power(good, 0.2, alpha=0.025) < planted_power(good, 0.2)
+    assert planted_power(good, 0.2, seed=1) == planted_power(good, 0.2, seed=1)
+
+
+def test_an_interval_with_seeds_covers_the_mean_over_trainings():
+    """A number that varies by its sample of dialogues and by its training."""
+    rng, covered, conditional = np.random.default_rng(0), 0, 0
+    truth, sampling, training = 0.6, 0.01, 0.015
+    for _ in range(2_000):
+        sampled = truth + sampling * rng.normal()
+        seeds = sampled + training * rng.normal(size=3)
+        low, high = seeds[0] - 1.96 * sampling, seeds[0] + 1.96 * sampling
+        conditional += low <= truth <= high
+        low, high = with_seed_variance(seeds[0], low, high, seeds.tolist())
+        covered += low <= truth <= high
+    assert conditional / 2_000 < 0.75  # for one training alone it is much too narrow
+    assert covered / 2_000 > 0.87  # three seeds know their spread only roughly
+
+
+def test_an_interval_with_seeds_stays_within_0_and_1():
+    assert with_seed_variance(0.99, 0.98, 1.0, [0.99, 0.9, 0.95])[1] == 1.0
+    assert with_seed_variance(0.01, 0.0, 0.02, [0.01, 0.1, 0.05])[0] == 0.0
