@@ -11,9 +11,18 @@ from transformers import AutoModel, AutoTokenizer
 from dialeval.models.batching import pad, token_batches
 from dialeval.models.packages import minilm_path
 
+STATES = 4
+"""Vectors of a text in [`MiniLm.states`]."""
+_CHUNK = 8_192  # texts whose states are in memory in full precision
+_LOWER_LAYERS = (1, 3)
+_END_LAYER = 3
+
 
 class MiniLm:
     """Mean-pooled vectors of length 1 by all-MiniLM-L6-v2, from an installed package.
+
+    The last layer says what a text is about. Its lower layers, which the same pass computes, also
+    say how it is put: whether it asks, answers or takes leave. `states` has both.
 
     Args:
         max_length (`int`, *optional*, defaults to 256):
@@ -37,25 +46,39 @@ class MiniLm:
 
     def __call__(self, texts: Sequence[str]) -> np.ndarray:
         """Vectors in the order of the texts, shape `(n, d)`."""
-        vectors = np.empty((len(texts), self.model.config.hidden_size), np.float32)
+        return self.states(texts)[:, 0]
+
+    def states(self, texts: Sequence[str]) -> np.ndarray:
+        """Vectors of length 1 in the order of the texts, shape `(n, STATES, d)`.
+
+        The first is the one that `__call__` returns; then the means of layers 1 and 3, and the
+        last token of layer 3, which is the end mark where there is one.
+        """
+        states = np.empty((len(texts), STATES, self.model.config.hidden_size), np.float32)
         if not len(texts):
-            return vectors
+            return states
         ids = self.tokenizer(list(texts), truncation=True, max_length=self.max_length)["input_ids"]
         for rows in token_batches([len(row) for row in ids], self.max_tokens):
-            vectors[rows] = self._pooled([ids[row] for row in rows]).cpu().numpy()
-        return vectors
+            states[rows] = self._pooled([ids[row] for row in rows]).cpu().numpy()
+        return states
 
     @torch.inference_mode()
     def _pooled(self, ids: list[list[int]]) -> Tensor:
         batch = pad(ids, self.tokenizer.pad_token_id)
-        states = self.model(**{name: tensor.to(self.device) for name, tensor in batch.items()})
-        states = states.last_hidden_state  # (batch, time, d)
-        mask = batch["attention_mask"].to(states)[..., None]
-        return F.normalize((states * mask).sum(1) / mask.sum(1), dim=-1)  # (batch, d)
+        inputs = {name: tensor.to(self.device) for name, tensor in batch.items()}
+        layers = self.model(**inputs, output_hidden_states=True).hidden_states
+        mask = inputs["attention_mask"].to(layers[-1])[..., None]  # (batch, time, 1)
+        counts = mask.sum(1)
+        means = [(layers[at] * mask).sum(1) / counts for at in (-1, *_LOWER_LAYERS)]
+        last = (inputs["attention_mask"].sum(1) - 2).clamp(min=0)  # before the separator
+        end = layers[_END_LAYER][torch.arange(len(ids), device=last.device), last]
+        return F.normalize(torch.stack([*means, end], 1), dim=-1)  # (batch, STATES, d)
 
 
 class CachedEmbedder:
     """An embedder that computes no text twice.
+
+    Of an embedder with `states`, those are cached too, in half precision.
 
     Args:
         embed (`Callable`, *optional*):
@@ -65,19 +88,41 @@ class CachedEmbedder:
     def __init__(self, embed: Callable[[Sequence[str]], np.ndarray] | None = None):
         self._embed = embed
         self._vectors: dict[str, np.ndarray] = {}
+        self._states: dict[str, np.ndarray] = {}
 
     @property
     def name(self) -> str:
         """Name of the embedder."""
         return getattr(self._embed, "name", "minilm" if self._embed is None else "embedder")
 
+    @property
+    def has_states(self) -> bool:
+        """Whether the embedder has `states`."""
+        return self._embed is None or hasattr(self._embed, "states")
+
     def __call__(self, texts: Sequence[str]) -> np.ndarray:
         """Vectors in the order of the texts, shape `(n, d)`."""
-        new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
-        if new:
-            self._embed = self._embed or MiniLm()
-            self._vectors.update(zip(new, self._embed(new), strict=True))
+        self._compute(texts)
         return np.stack([self._vectors[text] for text in texts])
+
+    def states(self, texts: Sequence[str]) -> np.ndarray:
+        """States in the order of the texts, shape `(n, STATES, d)`; see [`MiniLm.states`]."""
+        self._compute(texts)
+        return np.stack([self._states[text] for text in texts])
+
+    def _compute(self, texts: Sequence[str]) -> None:
+        new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
+        if not new:
+            return
+        self._embed = self._embed or MiniLm()
+        if not self.has_states:
+            self._vectors.update(zip(new, self._embed(new), strict=True))
+            return
+        for start in range(0, len(new), _CHUNK):
+            chunk = new[start : start + _CHUNK]
+            states = self._embed.states(chunk)  # type: ignore[attr-defined]
+            self._vectors.update(zip(chunk, states[:, 0].copy(), strict=True))
+            self._states.update(zip(chunk, states.astype(np.float16), strict=True))
 
 
 class PrefilledEmbedder:

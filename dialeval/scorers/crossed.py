@@ -194,16 +194,14 @@ def turn_words(text: str) -> TurnWords:
         >>> turn.first, turn.last_sentence, turn.end
         (('hi', 'there'), ('where', 'are'), '?')
     """
-    words = _words(text)
+    words = words_of(text)
     function = dict.fromkeys(word for word in words if word in FUNCTION_WORDS)
-    end = _END.search(text)
-    sentences = [part for part in _SENTENCE.split(text) if part.strip()]
     return TurnWords(
         first=tuple(words[:2]),
-        last_sentence=tuple(_words(sentences[-1])[:2]) if sentences else (),
+        last_sentence=tuple(words_of(last_sentence(text))[:2]),
         function=tuple(function)[:MAX_FUNCTION_WORDS],
         content=frozenset(w for w in words if w not in FUNCTION_WORDS and len(w) > 2),
-        end=end[1] if end else "0",
+        end=end_mark(text),
         length=str((len(words) + 1).bit_length() * 2 + _upper_half(len(words) + 1)),
     )
 
@@ -249,8 +247,21 @@ def crossed_features(context: tuple[str, ...], response: str) -> list[str]:
     ]
 
 
-def _words(text: str) -> list[str]:
+def words_of(text: str) -> list[str]:
+    """The words of a text in small letters, contractions whole."""
     return [word.lower() for word in _TOKEN.findall(text.replace(" ' ", "'").replace("’", "'"))]
+
+
+def end_mark(text: str) -> str:
+    """The mark that a text ends with, or `"0"`."""
+    match = _END.search(text)
+    return match[1] if match else "0"
+
+
+def last_sentence(text: str) -> str:
+    """The last sentence of a text, or `""`."""
+    sentences = [part for part in _SENTENCE.split(text) if part.strip()]
+    return sentences[-1] if sentences else ""
 
 
 def _upper_half(number: int) -> int:

@@ -1,6 +1,8 @@
 """How evaluators without a training loop are fitted to pairs, and what all evaluators share."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,8 +13,9 @@ from dialeval.models.embedding import CachedEmbedder
 from dialeval.scorers.base import Decision
 from dialeval.scorers.baselines import CoinScorer, LengthScorer
 from dialeval.scorers.embedding import EmbeddingScorer
+from dialeval.scorers.families import FeatureStore
 from dialeval.scorers.linear import SvmScorer
-from dialeval.scorers.stack import StackScorer
+from dialeval.scorers.stack import STACK, StackScorer
 from dialeval.scorers.words import WordCache
 from dialeval.scorers.zeroshot import ZeroShotScorer
 
@@ -45,6 +48,11 @@ class FitContext:
     max_length: int | None = 128
     folds: int = 3
     validation: Passages | None = None
+
+    @cached_property
+    def features(self) -> FeatureStore:
+        """Features of texts and pairs, each computed once."""
+        return FeatureStore(self.embed)
 
 
 def fit_svm(
@@ -99,8 +107,15 @@ def fit_embedding(pairs: Passages, seed: int, context: FitContext) -> EmbeddingS
     return EmbeddingScorer.fit(pairs, seed, context.embed)
 
 
-def fit_stack(pairs: Passages, seed: int, context: FitContext) -> StackScorer:
-    """Three families of features, stacked.
+def fit_stack(
+    pairs: Passages,
+    seed: int,
+    context: FitContext,
+    *,
+    name: str = "stack",
+    families: Sequence[str] = STACK,
+) -> StackScorer:
+    """Families of features, stacked.
 
     Args:
         pairs (`Passages`):
@@ -109,11 +124,15 @@ def fit_stack(pairs: Passages, seed: int, context: FitContext) -> StackScorer:
             Seed of the inner folds and of the solvers.
         context (`FitContext`):
             What evaluators share.
+        name (`str`, *optional*, defaults to `"stack"`):
+            Name in tables.
+        families (`Sequence[str]`, *optional*):
+            Families of features; all by default.
 
     Returns:
         `StackScorer`: The fitted evaluator.
     """
-    return StackScorer.fit(pairs, seed, context.embed)
+    return StackScorer.fit(pairs, seed, families=families, store=context.features, name=name)
 
 
 def fit_length(pairs: Passages, seed: int, context: FitContext) -> LengthScorer:

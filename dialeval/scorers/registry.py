@@ -60,7 +60,17 @@ EVALUATORS = Registry(
         ),
         Entry(
             "stack", f"{_FITTING}:fit_stack",
-            "Cased n-grams, sentence vectors and crossed words of context and response, stacked.",
+            "Cased n-grams, sentence vectors and words of context and response, stacked.",
+        ),
+        Entry(
+            "surface", f"{_FITTING}:fit_stack",
+            "Cased word and character n-grams of the response alone.",
+            {"name": "surface", "families": ("ngrams",)},
+        ),
+        Entry(
+            "context", f"{_FITTING}:fit_stack",
+            "The stack without n-grams: whether the response answers the context.",
+            {"name": "context", "families": ("vectors", "crossed", "matching")},
         ),
         _network("hierarchical", "LSTM over turns (Li et al., 2017).", **_RECURRENT),
         _network("concat", "LSTM per turn, vectors side by side (Li et al., 2017).", **_RECURRENT),

@@ -1,4 +1,4 @@
-"""Three families of features in one evaluator: surface n-grams, sentence vectors, crossed words.
+"""Families of features in one evaluator: surface n-grams, sentence vectors, context and response.
 
 Each family gets a regression of its own; a last regression over their out-of-fold decision values
 learns how much each of them is worth on these data.
@@ -11,52 +11,42 @@ from typing import Any
 
 import numpy as np
 import skops.io
-from scipy.sparse import hstack
-from sklearn.feature_extraction import FeatureHasher
-from sklearn.feature_extraction.text import HashingVectorizer
-from sklearn.linear_model import LogisticRegression, SGDClassifier
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.linear_model import LogisticRegression
 
 from dialeval.dialogues import Passage, Passages
-from dialeval.dialogues.storage import iterate_passages
-from dialeval.models.embedding import CachedEmbedder
 from dialeval.scorers.base import Decision
 from dialeval.scorers.baselines import labels_of
-from dialeval.scorers.crossed import crossed_features
 from dialeval.scorers.embedding import Embed, check_vectors
-from dialeval.scorers.embedding import features as vector_features
+from dialeval.scorers.families import FAMILIES, FeatureStore, texts_of_pairs, usable_families
 from dialeval.scorers.folders import decision_of
 from dialeval.scorers.linear_features import SvmSettings, make_folds
+from dialeval.scorers.linear_solvers import LinearModel, fit_family
 
 MODEL = "stack.skops"
-FAMILIES = ("ngrams", "vectors", "crossed")
+STACK = ("ngrams", "vectors", "crossed", "matching")
+SURFACE, CONTEXT = ("ngrams",), ("vectors", "crossed", "matching")
+"""Families of the evaluators `stack`, `surface` and `context`."""
 INNER_FOLDS = 3
-_NGRAM_BITS, _CROSSED_BITS = 18, 20
-_EPOCHS = 10
-Matrix = Any
-"""A dense or sparse matrix."""
 
 
 class StackScorer:
-    """P(human) by a stack of three regressions.
+    """P(human) by a stack of regressions, one for each family of features.
 
-    - `ngrams` reads the response as it is written, case included: words and pairs of words, and
-      runs of 2 to 4 characters. It recognises machines by their style.
-    - `vectors` has the features of the `embedding` evaluator: is the response on topic?
-    - `crossed` multiplies words and marks of the last turns with those of the response: does it
-      answer this very turn?
+    See [`FAMILIES`]: `ngrams` recognises machines by their style, `vectors` asks whether the
+    response is on topic, `crossed` and `matching` whether it answers this very turn. Not in any of
+    the papers. The out-of-fold values come from groups of dialogues that share no reply, so that
+    no family is rewarded for memorising one.
 
-    Not in any of the papers. The out-of-fold values come from groups of dialogues that share no
-    reply, so that no family is rewarded for memorising one.
+    Where no context has any text, only the response is read: a twin of the evaluator that is
+    blind to the context.
 
     Args:
-        models (`dict[str, Any]`):
+        models (`dict[str, LinearModel]`):
             The fitted regression of each family.
-        combiner (`Pipeline`):
-            The regression over their decision values.
-        embed (`Callable`, *optional*):
-            Sentence encoder, from texts to vectors `(n, d)`; all-MiniLM-L6-v2 by default.
+        combiner (`LinearModel`):
+            The regression over their decision values; its value is the log odds of human.
+        store (`FeatureStore`, *optional*):
+            Features and the sentence encoder; all-MiniLM-L6-v2 by default.
         n (`int`, *optional*):
             Number of training rows.
         name (`str`, *optional*, defaults to `"stack"`):
@@ -70,15 +60,15 @@ class StackScorer:
 
     def __init__(
         self,
-        models: dict[str, Any],
-        combiner: Pipeline,
-        embed: Embed | None = None,
+        models: dict[str, LinearModel],
+        combiner: LinearModel,
+        store: FeatureStore | None = None,
         n: int | None = None,
         name: str = "stack",
         decision: Decision | None = None,
     ):
         self.models, self.combiner, self.n, self.name = models, combiner, n, name
-        self.embed = embed or CachedEmbedder()
+        self.store = store or FeatureStore()
         self.decision = decision or Decision()
 
     @classmethod
@@ -87,7 +77,8 @@ class StackScorer:
         pairs: Passages,
         seed: int = 0,
         embed: Embed | None = None,
-        families: Sequence[str] = FAMILIES,
+        families: Sequence[str] = STACK,
+        store: FeatureStore | None = None,
         **options: Any,
     ) -> "StackScorer":
         """Fit it to passages with a column `label`.
@@ -100,55 +91,54 @@ class StackScorer:
             embed (`Callable`, *optional*):
                 Sentence encoder.
             families (`Sequence[str]`, *optional*):
-                Which of `FAMILIES` to use; all by default.
+                Which of `FAMILIES` to use; those of `STACK` by default. `matching` is left out
+                with an encoder that has no `states`.
+            store (`FeatureStore`, *optional*):
+                Features that several evaluators share, with their encoder.
             options:
                 Name and decision of the scorer.
 
         Returns:
             `StackScorer`: The fitted evaluator.
         """
-        embed = embed or CachedEmbedder()
-        labels, rows = labels_of(pairs), list(iterate_passages(pairs))
+        store = store or FeatureStore(embed)
+        labels, texts = labels_of(pairs), texts_of_pairs(pairs)
+        usable = usable_families(families, texts, store)
         inner = make_folds(pairs, labels, SvmSettings(folds=INNER_FOLDS, seed=seed))
-        values, models = np.empty((len(rows), len(families))), {}
-        for column, family in enumerate(families):
-            matrix = family_matrix(family, rows, embed)
-            for fold in inner:
-                model = _regression(family, seed).fit(matrix[fold.learn], labels[fold.learn])
-                values[fold.held_out, column] = model.decision_function(matrix[fold.held_out])
-            models[family] = _regression(family, seed).fit(matrix, labels)
-        combiner = make_pipeline(StandardScaler(), LogisticRegression(random_state=seed))
-        return cls(models, combiner.fit(values, labels), embed, len(rows), **options)
+        models, values = {}, []
+        for family in usable:
+            matrix, strength = store.matrix(family, texts), FAMILIES[family].strength
+            models[family], held_out = fit_family(matrix, labels, inner, seed, strength)
+            values.append(held_out)
+        return cls(models, _combine(np.stack(values, 1), labels), store, len(texts), **options)
 
     @property
     def signature(self) -> str:
         """How its scores are computed, in one line."""
-        vectors = getattr(self.embed, "name", "embedder")
+        vectors = getattr(self.store.embed, "name", "embedder")
         families = "+".join(self.models)
         parts = [f"disc:{self.name}", f"families:{families}", f"vectors:{vectors}", f"n:{self.n}"]
         return "|".join([*parts, self.decision.signature])
 
     def __call__(self, passages: Passages | Sequence[Passage]) -> np.ndarray:
         """P(human) of each passage, in their order."""
-        rows = list(iterate_passages(passages))
-        if not rows:
+        texts = texts_of_pairs(passages)
+        if not texts:
             return np.zeros(0)
-        values = [
-            model.decision_function(family_matrix(family, rows, self.embed))
-            for family, model in self.models.items()
-        ]
-        return self.combiner.predict_proba(np.stack(values, 1))[:, 1]
+        values = [model(self.store.matrix(name, texts)) for name, model in self.models.items()]
+        return 1 / (1 + np.exp(-self.combiner(np.stack(values, 1))))
 
     def weights(self) -> dict[str, float]:
-        """The weight of each family, per standard deviation of its decision values."""
-        return dict(zip(self.models, self.combiner[-1].coef_[0].tolist(), strict=True))
+        """The weight of each family's decision value in the log odds."""
+        return dict(zip(self.models, self.combiner.weights.tolist(), strict=True))
 
     def save(self, folder: Path) -> dict[str, Any]:
-        """Write the regressions; the encoder comes from its package."""
-        models = {"combiner": self.combiner, **{f"family-{k}": v for k, v in self.models.items()}}
+        """Write the weights; the encoder comes from its package."""
+        models = {"combiner": self.combiner, **self.models}
+        arrays = {name: [model.weights, model.intercept] for name, model in models.items()}
         compression = {"compression": zipfile.ZIP_DEFLATED, "compresslevel": 9}
-        skops.io.dump(models, folder / MODEL, **compression)
-        return {"n": self.n, "vectors": getattr(self.embed, "name", "embedder")}
+        skops.io.dump(arrays, folder / MODEL, **compression)
+        return {"n": self.n, "vectors": getattr(self.store.embed, "name", "embedder")}
 
     @classmethod
     def load(
@@ -168,62 +158,14 @@ class StackScorer:
             `StackScorer`: The scorer.
         """
         check_vectors(settings, embed, folder)
-        parts = skops.io.load(folder / MODEL, trusted=[])
-        combiner = parts.pop("combiner")
-        models = {name.removeprefix("family-"): model for name, model in parts.items()}
-        return cls(models, combiner, embed, settings["n"], settings["name"], decision_of(settings))
+        arrays = skops.io.load(folder / MODEL, trusted=[])
+        models = {name: LinearModel(*parts) for name, parts in arrays.items()}
+        combiner, store = models.pop("combiner"), FeatureStore(embed)
+        return cls(models, combiner, store, settings["n"], settings["name"], decision_of(settings))
 
 
-def family_matrix(family: str, passages: Sequence[Passage], embed: Embed) -> Matrix:
-    """The features of one family, one row per passage.
-
-    Args:
-        family (`str`):
-            One of `FAMILIES`.
-        passages (`Sequence[Passage]`):
-            Contexts and responses.
-        embed (`Callable`):
-            Sentence encoder, for `vectors`.
-
-    Returns:
-        `np.ndarray` or `csr_matrix`: Of shape `(n, features)`.
-    """
-    if family == "vectors":
-        return vector_features(passages, embed)
-    if family == "ngrams":
-        texts = [passage.response for passage in passages]
-        return hstack([_words().transform(texts), _characters().transform(texts)], format="csr")
-    names = (
-        crossed_features(tuple(turn.text for turn in passage.context), passage.response)
-        for passage in passages
-    )
-    hasher = FeatureHasher(1 << _CROSSED_BITS, input_type="string", alternate_sign=False)
-    matrix = hasher.transform(names)
-    matrix.data[:] = 1.0  # whether a feature is there, not how often
-    return matrix
-
-
-def _words() -> HashingVectorizer:
-    return HashingVectorizer(
-        n_features=1 << _NGRAM_BITS, lowercase=False, token_pattern=r"\w+|[^\w\s]",
-        ngram_range=(1, 2), alternate_sign=False,
-    )  # fmt: skip
-
-
-def _characters() -> HashingVectorizer:
-    return HashingVectorizer(
-        n_features=1 << _NGRAM_BITS, lowercase=False, analyzer="char", ngram_range=(2, 4),
-        alternate_sign=False,
-    )  # fmt: skip
-
-
-def _regression(family: str, seed: int) -> Any:
-    """A logistic regression with the regularisation that suits the family."""
-    if family == "vectors":  # as in the embedding evaluator
-        regression = LogisticRegression(C=0.001, max_iter=300, random_state=seed)
-        return make_pipeline(StandardScaler(), regression)
-    if family == "ngrams":
-        return LogisticRegression(C=10.0, solver="liblinear", random_state=seed)
-    return SGDClassifier(
-        loss="log_loss", alpha=1e-4, average=True, max_iter=_EPOCHS, tol=None, random_state=seed
-    )
+def _combine(values: np.ndarray, labels: np.ndarray) -> LinearModel:
+    """The regression over out-of-fold values, in their own units."""
+    scale = values.std(0) + 1e-12
+    fitted = LogisticRegression().fit(values / scale, labels)
+    return LinearModel(fitted.coef_[0] / scale, float(fitted.intercept_[0]))

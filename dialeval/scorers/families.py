@@ -1,0 +1,219 @@
+"""Families of features of a context and a response; every text and pair is read once."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from datasets import Dataset
+from scipy.sparse import hstack
+from sklearn.feature_extraction import FeatureHasher
+from sklearn.feature_extraction.text import HashingVectorizer
+
+from dialeval.dialogues import BadInput, Passage, Passages
+from dialeval.dialogues.storage import batches
+from dialeval.models.embedding import CachedEmbedder
+from dialeval.scorers.crossed import crossed_features
+from dialeval.scorers.embedding import Embed
+from dialeval.scorers.matching import default_matcher, matching_features
+from dialeval.scorers.row_cache import Matrix, RowCache
+
+Pair = tuple[tuple[str, ...], str]
+"""The texts of a context, and the response."""
+_NGRAM_BITS, _CROSSED_BITS = 18, 20
+_CROSSED_TURNS = 2
+
+
+@dataclass(frozen=True)
+class Family:
+    """What a family of features reads, and how strongly its regression is penalised.
+
+    Args:
+        reads_context (`bool`):
+            Whether it is about the context and the response, or about the response alone.
+        strength (`float`):
+            Penalty of its regression: see [`fit_family`].
+        needs_states (`bool`, *optional*, defaults to `False`):
+            Whether it needs an embedder with `states`.
+    """
+
+    reads_context: bool
+    strength: float
+    needs_states: bool = False
+
+
+FAMILIES = {
+    "ngrams": Family(False, 3e-5),
+    "response": Family(False, 3.0),
+    "vectors": Family(True, 3.0),
+    "crossed": Family(True, 1e-4),
+    "matching": Family(True, 0.5, needs_states=True),
+}
+"""Every family by name.
+
+- `ngrams` reads the response as it is written, case included: words and pairs of words, and runs
+  of 2 to 4 characters.
+- `response` has the sentence vector of the response.
+- `vectors` adds products with the vectors of the context: is the response on topic?
+- `crossed` multiplies words and marks of the last turns with those of the response: does it answer
+  this very turn?
+- `matching` asks the same of towers that were fitted in advance to another corpus.
+"""
+
+
+class FeatureStore:
+    """Features of pairs, shared by the folds, seeds and scenarios of a run.
+
+    Args:
+        embed (`Callable`, *optional*):
+            Sentence encoder, from texts to vectors `(n, d)`; all-MiniLM-L6-v2 by default.
+    """
+
+    def __init__(self, embed: Embed | None = None):
+        self.embed: Any = embed or CachedEmbedder()
+        self._ngrams, self._crossed = RowCache(_ngram_rows), RowCache(_crossed_rows)
+        self._towers = RowCache(self._tower_rows)
+
+    @property
+    def has_states(self) -> bool:
+        """Whether the embedder gives the states that the family `matching` needs."""
+        return hasattr(self.embed, "states") and getattr(self.embed, "has_states", True)
+
+    def matrix(self, family: str, pairs: Sequence[Pair]) -> Matrix:
+        """The features of one family.
+
+        Args:
+            family (`str`):
+                One of `FAMILIES`.
+            pairs (`Sequence[Pair]`):
+                Contexts and responses.
+
+        Returns:
+            `np.ndarray` or `csr_matrix`: One row per pair.
+        """
+        if family == "ngrams":
+            return self._ngrams([response for _, response in pairs])
+        if family == "crossed":
+            return self._crossed([(turns[-_CROSSED_TURNS:], reply) for turns, reply in pairs])
+        if family == "response":
+            return self.embed([response or " " for _, response in pairs])
+        return self._vectors(pairs) if family == "vectors" else self._matching(pairs)
+
+    def _vectors(self, pairs: Sequence[Pair]) -> np.ndarray:
+        """Vectors of the response, their products with the context's, and cosines."""
+        response, last, previous = self._turns(pairs, self._embedded)
+        with_last, with_previous = response * last, response * previous
+        cosines = np.stack([with_last.sum(1), with_previous.sum(1)], 1)
+        scale = np.float32(np.sqrt(response.shape[1]))
+        return np.hstack([response, with_last, with_previous, cosines * scale])
+
+    def _matching(self, pairs: Sequence[Pair]) -> np.ndarray:
+        if not self.has_states:
+            raise BadInput(
+                "the features `matching` need an embedder with `states`, as MiniLM's.",
+                hint="Leave `matching` out of the families, or use the default embedder.",
+            )
+        width = default_matcher().width
+        response, last, previous = self._turns(pairs, self._towers)
+        return matching_features(
+            last[:, :width], previous[:, width : 2 * width], response[:, 2 * width :]
+        )
+
+    def _embedded(self, texts: list[str]) -> np.ndarray:
+        return self.embed([text or " " for text in texts])
+
+    def _tower_rows(self, texts: list[str]) -> np.ndarray:
+        states = self.embed.states([text or " " for text in texts])
+        return default_matcher()(texts, states).reshape(len(texts), -1)
+
+    def _turns(self, pairs: Sequence[Pair], rows: Any) -> list[np.ndarray]:
+        """Rows of the response, the last turn and the one before; zeros where there is none."""
+        columns = [rows([response for _, response in pairs])]
+        for at in (1, 2):
+            present = np.array([len(turns) >= at for turns, _ in pairs], dtype=bool)
+            column = np.zeros_like(columns[0])
+            if present.any():
+                column[present] = rows([turns[-at] for turns, _ in pairs if len(turns) >= at])
+            columns.append(column)
+        return columns
+
+
+def texts_of_pairs(passages: Passages | Iterable[Passage]) -> list[Pair]:
+    """Contexts and responses as texts, without decoding the other columns.
+
+    Examples:
+        >>> texts_of_pairs([Passage((), "Hello")])
+        [((), 'Hello')]
+    """
+    if not isinstance(passages, Dataset):
+        return [(tuple(turn.text for turn in p.context), p.response) for p in passages]
+    pairs: list[Pair] = []
+    for batch in batches(passages):
+        contexts = batch["context"]
+        texts = pa.array(contexts.flatten().field("text")).to_pylist()
+        sizes = contexts.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
+        offsets = [0, *np.cumsum(sizes).tolist()]
+        turns = (tuple(texts[start:stop]) for start, stop in pairwise(offsets))
+        pairs += zip(turns, batch["response"].to_pylist(), strict=True)
+    return pairs
+
+
+def usable_families(names: Sequence[str], pairs: Sequence[Pair], store: FeatureStore) -> list[str]:
+    """The families that these pairs and this embedder allow.
+
+    Where all contexts are empty only the response can be read: families of context and response
+    are left out, and `vectors` becomes `response`.
+
+    Args:
+        names (`Sequence[str]`):
+            Families that are wanted.
+        pairs (`Sequence[Pair]`):
+            Contexts and responses.
+        store (`FeatureStore`):
+            Features, with their embedder.
+
+    Returns:
+        `list[str]`: At least one name.
+
+    Raises:
+        BadInput: A name is unknown, or no family is left.
+    """
+    unknown = [name for name in names if name not in FAMILIES]
+    if unknown or not names:
+        given = repr(unknown[0]) if unknown else "none"
+        raise BadInput(f"unknown family of features: {given}.",
+                       hint=f"Choose from {', '.join(FAMILIES)}.")  # fmt: skip
+    if any(turns for turns, _ in pairs):
+        usable = [name for name in names if store.has_states or not FAMILIES[name].needs_states]
+    else:
+        blind = ["response" if name == "vectors" else name for name in names]
+        usable = [name for name in dict.fromkeys(blind) if not FAMILIES[name].reads_context]
+        usable = usable or ["response"]
+    if not usable:
+        raise BadInput(f"no features are left of {', '.join(names)}: the embedder has no `states`.",
+                       hint="Add ngrams, vectors or crossed.")  # fmt: skip
+    return usable
+
+
+def _ngram_rows(texts: list[str]) -> Any:
+    words = HashingVectorizer(
+        n_features=1 << _NGRAM_BITS, lowercase=False, token_pattern=r"\w+|[^\w\s]",
+        ngram_range=(1, 2), alternate_sign=False, dtype=np.float32,
+    )  # fmt: skip
+    characters = HashingVectorizer(
+        n_features=1 << _NGRAM_BITS, lowercase=False, analyzer="char", ngram_range=(2, 4),
+        alternate_sign=False, dtype=np.float32,
+    )  # fmt: skip
+    return hstack([words.transform(texts), characters.transform(texts)], format="csr")
+
+
+def _crossed_rows(pairs: list[Pair]) -> Any:
+    names = (crossed_features(turns, response) for turns, response in pairs)
+    hasher = FeatureHasher(
+        1 << _CROSSED_BITS, input_type="string", alternate_sign=False, dtype=np.float32
+    )
+    matrix = hasher.transform(names)
+    matrix.data[:] = 1.0  # whether a feature is there, not how often
+    return matrix
