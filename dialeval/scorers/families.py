@@ -1,5 +1,6 @@
 """Families of features of a context and a response; every text and pair is read once."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,6 +16,7 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from dialeval.dialogues import BadInput, Passage, Passages
 from dialeval.dialogues.storage import batches
 from dialeval.models.embedding import CachedEmbedder
+from dialeval.scorers.baselines import NEUTRAL
 from dialeval.scorers.crossed import crossed_features
 from dialeval.scorers.embedding import Embed
 from dialeval.scorers.matching import default_matcher, matching_features
@@ -24,6 +26,8 @@ Pair = tuple[tuple[str, ...], str]
 """The texts of a context, and the response."""
 _NGRAM_BITS, _CROSSED_BITS = 18, 20
 _CROSSED_TURNS = 2
+_ODD_SPACE = re.compile(r"\s{2,}|[^\S ]|^\s|\s$")
+"""White space that is no single space between words."""
 
 
 @dataclass(frozen=True)
@@ -163,8 +167,8 @@ def texts_of_pairs(passages: Passages | Iterable[Passage]) -> list[Pair]:
 def usable_families(names: Sequence[str], pairs: Sequence[Pair], store: FeatureStore) -> list[str]:
     """The families that these pairs and this embedder allow.
 
-    Where all contexts are empty only the response can be read: families of context and response
-    are left out, and `vectors` becomes `response`.
+    Where all contexts are empty, or the neutral turn that stands for none, only the response can
+    be read: families of context and response are left out, and `vectors` becomes `response`.
 
     Args:
         names (`Sequence[str]`):
@@ -185,7 +189,7 @@ def usable_families(names: Sequence[str], pairs: Sequence[Pair], store: FeatureS
         given = repr(unknown[0]) if unknown else "none"
         raise BadInput(f"unknown family of features: {given}.",
                        hint=f"Choose from {', '.join(FAMILIES)}.")  # fmt: skip
-    if any(turns for turns, _ in pairs):
+    if any(text != NEUTRAL for turns, _ in pairs for text in turns):
         usable = [name for name in names if store.has_states or not FAMILIES[name].needs_states]
     else:
         blind = ["response" if name == "vectors" else name for name in names]
@@ -206,7 +210,12 @@ def _ngram_rows(texts: list[str]) -> Any:
         n_features=1 << _NGRAM_BITS, lowercase=False, analyzer="char", ngram_range=(2, 4),
         alternate_sign=False, dtype=np.float32,
     )  # fmt: skip
-    return hstack([words.transform(texts), characters.transform(texts)], format="csr")
+    visible = [_ODD_SPACE.sub(_visible, text) for text in texts]  # the analyzer would merge them
+    return hstack([words.transform(texts), characters.transform(visible)], format="csr")
+
+
+def _visible(space: re.Match[str]) -> str:
+    return "␣" * len(space[0])
 
 
 def _crossed_rows(pairs: list[Pair]) -> Any:

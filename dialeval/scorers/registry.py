@@ -97,9 +97,10 @@ EVALUATORS = Registry(
 )  # fmt: skip
 """Every evaluator that `--evaluator` and `dialeval train --model` accept by name."""
 
-DEFAULT_EVALUATORS = ("svm-unigram", "embedding")
+DEFAULT_EVALUATORS = ("stack", "surface")
 ALL_EVALUATORS = (
-    "svm-unigram", "embedding", "hierarchical", "concat", "attention", "rnn", "minilm",
+    "stack", "surface", "svm-unigram", "embedding", "hierarchical", "concat", "attention", "rnn",
+    "minilm",
 )  # fmt: skip
 """What `--evaluator all` stands for; variants of these, such as svm-response, have to be named."""
 FROZEN = ("zero-shot",)

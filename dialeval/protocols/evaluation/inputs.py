@@ -19,7 +19,7 @@ from dialeval.dialogues import (
     to_passages,
 )
 from dialeval.dialogues.matching import partners
-from dialeval.dialogues.normaliser import Normaliser, normalise_passages
+from dialeval.dialogues.normaliser import Normaliser
 from dialeval.dialogues.splits import row_hashes
 from dialeval.dialogues.types import text_key
 from dialeval.metrics.results import SECOND_HUMAN
@@ -83,7 +83,7 @@ class EvaluationData:
         if not normalised or answers is None:
             return human, answers
         normaliser = self.normalisers[name]
-        return normalise_passages(human, normaliser), normalise_passages(answers, normaliser)
+        return _normalised(human, normaliser), _normalised(answers, normaliser)
 
     def answers(self, name: str) -> Passages:
         """The responses of a system, or of the second human."""
@@ -146,6 +146,13 @@ def align(
     }
     second_side = _second_side(selected, second, warnings)
     return EvaluationData(selected, answers, warnings, recorded, second_side)
+
+
+def _normalised(passages: Passages, normaliser: Normaliser) -> Passages:
+    """The passages with normalised responses; both sides have the same contexts as they are."""
+    return to_passages(
+        replace(passage, response=normaliser(passage.response)) for passage in iterate(passages)
+    )
 
 
 def second_humans(passages: Passages) -> Passages | None:
