@@ -75,9 +75,8 @@ class Towers(nn.Module):
         return self(passages[:, 1], "last") + self(passages[:, 0], "previous")
 
     def to_matcher(self, lexical: LexicalFeatures) -> Matcher:
-        """The weights for use without torch, standardisation included."""
-        shared = (self.shared.weight / self.scale).detach()
-        tensors = {"shared": shared, "shared_bias": -shared @ self.mean}
+        """The weights for use without torch."""
+        tensors = {"mean": self.mean, "scale": self.scale, "shared": self.shared.weight}
         for name, tower in self.towers.items():
             tensors |= {
                 f"{name}_linear": tower.linear.weight, f"{name}_bias": tower.linear.bias,

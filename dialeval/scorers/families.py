@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -41,11 +41,14 @@ class Family:
             Penalty of its regression: see [`fit_family`].
         needs_states (`bool`, *optional*, defaults to `False`):
             Whether it needs an embedder with `states`.
+        model (`str`, *optional*, defaults to `"linear"`):
+            `"linear"`; or a Gaussian one: of both `"classes"`, or of the `"human"` pairs alone.
     """
 
     reads_context: bool
-    strength: float
+    strength: float = 0.0
     needs_states: bool = False
+    model: Literal["linear", "classes", "human"] = "linear"
 
 
 FAMILIES = {
@@ -54,6 +57,8 @@ FAMILIES = {
     "vectors": Family(True, 3.0),
     "crossed": Family(True, 1e-4),
     "matching": Family(True, 0.5, needs_states=True),
+    "contrast": Family(True, needs_states=True, model="classes"),
+    "affinity": Family(True, needs_states=True, model="human"),
 }
 """Every family by name.
 
@@ -64,6 +69,8 @@ FAMILIES = {
 - `crossed` multiplies words and marks of the last turns with those of the response: does it answer
   this very turn?
 - `matching` asks the same of towers that were fitted in advance to another corpus.
+- `contrast` and `affinity` are Gaussian models of the towers' outputs: how the classes differ, and
+  how contexts and responses go together in human pairs.
 """
 
 
@@ -103,7 +110,12 @@ class FeatureStore:
             return self._crossed([(turns[-_CROSSED_TURNS:], reply) for turns, reply in pairs])
         if family == "response":
             return self.embed([response or " " for _, response in pairs])
-        return self._vectors(pairs) if family == "vectors" else self._matching(pairs)
+        if family == "vectors":
+            return self._vectors(pairs)
+        last, previous, response = self._tower_outputs(pairs)
+        if family == "matching":
+            return matching_features(last, previous, response)
+        return np.hstack([last + previous, response])
 
     def _vectors(self, pairs: Sequence[Pair]) -> np.ndarray:
         """Vectors of the response, their products with the context's, and cosines."""
@@ -113,17 +125,16 @@ class FeatureStore:
         scale = np.float32(np.sqrt(response.shape[1]))
         return np.hstack([response, with_last, with_previous, cosines * scale])
 
-    def _matching(self, pairs: Sequence[Pair]) -> np.ndarray:
+    def _tower_outputs(self, pairs: Sequence[Pair]) -> list[np.ndarray]:
+        """Outputs of the last turn, the one before it, and the response, in their towers."""
         if not self.has_states:
             raise BadInput(
-                "the features `matching` need an embedder with `states`, as MiniLM's.",
-                hint="Leave `matching` out of the families, or use the default embedder.",
+                "features of the towers need an embedder with `states`, as MiniLM's.",
+                hint="Use the default embedder, or fit the evaluator again without them.",
             )
         width = default_matcher().width
         response, last, previous = self._turns(pairs, self._towers)
-        return matching_features(
-            last[:, :width], previous[:, width : 2 * width], response[:, 2 * width :]
-        )
+        return [last[:, :width], previous[:, width : 2 * width], response[:, 2 * width :]]
 
     def _embedded(self, texts: list[str]) -> np.ndarray:
         return self.embed([text or " " for text in texts])

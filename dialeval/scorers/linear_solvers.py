@@ -11,8 +11,6 @@ from sklearn.linear_model import SGDClassifier
 
 from dialeval.scorers.linear_features import Fold
 
-RIDGE = 2.0
-"""Penalty of a dense family per row, with features of variance 1."""
 _TINY = 1e-6
 Matrix = Any
 """A dense or sparse matrix."""
@@ -67,22 +65,48 @@ def _fit_dense(
 ) -> tuple[LinearModel, np.ndarray]:
     """Ridge regression of labels -1 and 1 on standardised features, in closed form.
 
-    The cross products are computed once; those of a fold are all minus those of its other rows.
+    Products are computed once for all folds, of columns or of rows, whichever are fewer.
     """
     mean, scale = matrix.mean(0), matrix.std(0) + _TINY
-    rows, targets = (matrix - mean) / scale, 2.0 * labels - 1
-    products, sums = rows.T @ rows, rows.T @ targets
-    values = np.empty(len(labels))
-    for fold in folds:
-        left_out = rows[~fold.learn]
-        part = products - left_out.T @ left_out
-        weights = _ridge(part, sums - left_out.T @ targets[~fold.learn], fold.learn.sum(), strength)
-        values[fold.held_out] = rows[fold.held_out] @ weights
-    weights = _ridge(products, sums, len(labels), strength) / scale
+    rows, targets = (matrix - mean) / scale, (2.0 * labels - 1).astype(matrix.dtype)
+    few = len(rows) < 2 * rows.shape[1]
+    weights, values = (_dual if few else _primal)(rows, targets, folds, strength)
+    weights = weights / scale
     return LinearModel(weights, float(-mean @ weights)), values
 
 
+def _primal(
+    rows: np.ndarray, targets: np.ndarray, folds: Sequence[Fold], strength: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Weights and held-out values from the products of columns."""
+    products, sums = rows.T @ rows, rows.T @ targets
+    values = np.empty(len(rows))
+    for fold in folds:
+        part, share = rows[fold.learn], fold.learn.sum()
+        if 2 * share > len(rows):  # cheaper from the rows that are left out
+            part, answers = rows[~fold.learn], targets[~fold.learn]
+            weights = _ridge(products - part.T @ part, sums - part.T @ answers, share, strength)
+        else:
+            weights = _ridge(part.T @ part, part.T @ targets[fold.learn], share, strength)
+        values[fold.held_out] = rows[fold.held_out] @ weights
+    return _ridge(products, sums, len(rows), strength), values
+
+
+def _dual(
+    rows: np.ndarray, targets: np.ndarray, folds: Sequence[Fold], strength: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """The same from the products of rows, which are fewer; they serve all folds."""
+    products, values = rows @ rows.T, np.empty(len(rows))
+    for fold in folds:
+        learn, held_out = np.flatnonzero(fold.learn), np.flatnonzero(fold.held_out)
+        part = products[np.ix_(learn, learn)]
+        duals = _ridge(part, targets[learn], len(learn), strength)
+        values[held_out] = products[np.ix_(held_out, learn)] @ duals
+    return rows.T @ _ridge(products, targets, len(rows), strength), values
+
+
 def _ridge(products: np.ndarray, sums: np.ndarray, n: int, strength: float) -> np.ndarray:
+    """The solution of `(products + strength n I) x = sums`."""
     penalised = products + np.diag(np.full(len(products), strength * n, dtype=products.dtype))
     return solve(penalised, sums, assume_a="pos", overwrite_a=True)
 

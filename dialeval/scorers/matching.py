@@ -80,7 +80,7 @@ class Matcher:
 
     Args:
         tensors (`Mapping[str, np.ndarray]`):
-            `shared` of shape `(h, states)` and `shared_bias`; and for each of `TOWERS`:
+            `mean` and `scale` of the states; `shared` of shape `(h, states)`; and for each tower:
             `<tower>_linear` `(d, h)`, `<tower>_bias`, `<tower>_words` `(features + 1, w)` and
             `<tower>_up` `(d, w)`.
         features (`Sequence[str]`):
@@ -108,7 +108,9 @@ class Matcher:
             `np.ndarray`: In the order of `TOWERS`.
         """
         flat = states.reshape(len(texts), -1).astype(np.float32)
-        hidden = flat @ self.tensors["shared"].T + self.tensors["shared_bias"]  # (n, h)
+        # Standardised here: folded into the weights, the scales would spoil their 8 bits.
+        flat = (flat - self.tensors["mean"]) / self.tensors["scale"]
+        hidden = flat @ self.tensors["shared"].T  # (n, h)
         numbers = self.lexical(texts)
         count = np.sqrt(np.maximum(1, (numbers > 0).sum(1)))[:, None]
         outputs = [self._tower(name, hidden, numbers) for name in TOWERS]

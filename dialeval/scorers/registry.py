@@ -21,6 +21,8 @@ Fit = Callable[["Passages", int, "FitContext"], "Scorer"]
 """Takes labelled pairs, a seed and what evaluators share; returns the fitted evaluator."""
 
 GROUP = "dialeval.evaluators"
+CONTEXT_FAMILIES = ("vectors", "crossed", "matching", "contrast", "affinity")
+"""Features of the evaluator `context`: see `scorers/families.py`."""
 NETWORK = "dialeval.training.fitting:fit_network"
 """Fit function of all evaluators that are trained in steps."""
 _FITTING = "dialeval.scorers.fitting"
@@ -70,7 +72,7 @@ EVALUATORS = Registry(
         Entry(
             "context", f"{_FITTING}:fit_stack",
             "The stack without n-grams: whether the response answers the context.",
-            {"name": "context", "families": ("vectors", "crossed", "matching")},
+            {"name": "context", "families": CONTEXT_FAMILIES},
         ),
         _network("hierarchical", "LSTM over turns (Li et al., 2017).", **_RECURRENT),
         _network("concat", "LSTM per turn, vectors side by side (Li et al., 2017).", **_RECURRENT),

@@ -17,15 +17,25 @@ from dialeval.dialogues import Passage, Passages
 from dialeval.scorers.base import Decision
 from dialeval.scorers.baselines import labels_of
 from dialeval.scorers.embedding import Embed, check_vectors
-from dialeval.scorers.families import FAMILIES, FeatureStore, texts_of_pairs, usable_families
+from dialeval.scorers.families import (
+    FAMILIES,
+    Family,
+    FeatureStore,
+    texts_of_pairs,
+    usable_families,
+)
 from dialeval.scorers.folders import decision_of
-from dialeval.scorers.linear_features import SvmSettings, make_folds
+from dialeval.scorers.gaussian import QuadraticModel, fit_gaussian
+from dialeval.scorers.linear_features import Fold, SvmSettings, make_folds
 from dialeval.scorers.linear_solvers import LinearModel, fit_family
+from dialeval.scorers.row_cache import Matrix
 
 MODEL = "stack.skops"
-STACK = ("ngrams", "vectors", "crossed", "matching")
-SURFACE, CONTEXT = ("ngrams",), ("vectors", "crossed", "matching")
-"""Families of the evaluators `stack`, `surface` and `context`."""
+SURFACE = ("ngrams",)
+CONTEXT = ("vectors", "crossed", "matching", "contrast", "affinity")
+STACK = (*SURFACE, *CONTEXT)
+"""Families of the evaluators `surface`, `context` and `stack`."""
+Model = LinearModel | QuadraticModel
 INNER_FOLDS = 3
 
 
@@ -33,15 +43,15 @@ class StackScorer:
     """P(human) by a stack of regressions, one for each family of features.
 
     See [`FAMILIES`]: `ngrams` recognises machines by their style, `vectors` asks whether the
-    response is on topic, `crossed` and `matching` whether it answers this very turn. Not in any of
-    the papers. The out-of-fold values come from groups of dialogues that share no reply, so that
-    no family is rewarded for memorising one.
+    response is on topic, the others whether it answers this very turn. Not in any of the papers.
+    The out-of-fold values come from groups of dialogues that share no reply, so that no family is
+    rewarded for memorising one.
 
     Where no context has any text, only the response is read: a twin of the evaluator that is
     blind to the context.
 
     Args:
-        models (`dict[str, LinearModel]`):
+        models (`dict[str, Model]`):
             The fitted regression of each family.
         combiner (`LinearModel`):
             The regression over their decision values; its value is the log odds of human.
@@ -60,7 +70,7 @@ class StackScorer:
 
     def __init__(
         self,
-        models: dict[str, LinearModel],
+        models: dict[str, Model],
         combiner: LinearModel,
         store: FeatureStore | None = None,
         n: int | None = None,
@@ -107,8 +117,8 @@ class StackScorer:
         inner = make_folds(pairs, labels, SvmSettings(folds=INNER_FOLDS, seed=seed))
         models, values = {}, []
         for family in usable:
-            matrix, strength = store.matrix(family, texts), FAMILIES[family].strength
-            models[family], held_out = fit_family(matrix, labels, inner, seed, strength)
+            matrix = store.matrix(family, texts)
+            models[family], held_out = _fit(FAMILIES[family], matrix, labels, inner, seed)
             values.append(held_out)
         return cls(models, _combine(np.stack(values, 1), labels), store, len(texts), **options)
 
@@ -135,7 +145,7 @@ class StackScorer:
     def save(self, folder: Path) -> dict[str, Any]:
         """Write the weights; the encoder comes from its package."""
         models = {"combiner": self.combiner, **self.models}
-        arrays = {name: [model.weights, model.intercept] for name, model in models.items()}
+        arrays = {name: list(vars(model).values()) for name, model in models.items()}
         compression = {"compression": zipfile.ZIP_DEFLATED, "compresslevel": 9}
         skops.io.dump(arrays, folder / MODEL, **compression)
         return {"n": self.n, "vectors": getattr(self.store.embed, "name", "embedder")}
@@ -159,9 +169,27 @@ class StackScorer:
         """
         check_vectors(settings, embed, folder)
         arrays = skops.io.load(folder / MODEL, trusted=[])
-        models = {name: LinearModel(*parts) for name, parts in arrays.items()}
-        combiner, store = models.pop("combiner"), FeatureStore(embed)
+        combiner, store = LinearModel(*arrays.pop("combiner")), FeatureStore(embed)
+        models = {
+            name: LinearModel(*parts)
+            if FAMILIES[name].model == "linear"
+            else QuadraticModel(*parts)
+            for name, parts in arrays.items()
+        }
         return cls(models, combiner, store, settings["n"], settings["name"], decision_of(settings))
+
+
+def _model_class(family: Family) -> type[Model]:
+    return LinearModel if family.model == "linear" else QuadraticModel
+
+
+def _fit(
+    family: Family, matrix: Matrix, labels: np.ndarray, inner: Sequence[Fold], seed: int
+) -> tuple[Model, np.ndarray]:
+    """The model of a family, and the out-of-fold value of each row."""
+    if family.model == "linear":
+        return fit_family(matrix, labels, inner, seed, family.strength)
+    return fit_gaussian(matrix, labels, inner, human_only=family.model == "human")
 
 
 def _combine(values: np.ndarray, labels: np.ndarray) -> LinearModel:
