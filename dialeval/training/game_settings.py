@@ -113,7 +113,8 @@ class GameConfig:
                 f"{self.max_validated}.",
                 hint="Read 2 sets or more.",
             )
-        _ = self.decoding, self.validation_decodings  # refuse temperatures that are none
+        TemperatureMixture(tuple(self.plausible_temperatures))  # refuses those that are none
+        _ = self.decoding
 
     @property
     def decoding(self) -> TemperatureMixture:

@@ -143,9 +143,9 @@ def training_pairs(
     for number, kind in enumerate(hard, 1):
         rows = np.random.default_rng([seed, number]).permutation(len(human))[:wanted]
         pairs = negative_pairs(kind, human.select(np.sort(rows)), source, seed)
-        numbered = pairs.map(lambda row, start=start: {"pair": row["pair"] + start})
-        tables.append(numbered)
-        start += len(pairs)
+        numbers = np.asarray(pairs["pair"]) + start
+        tables.append(pairs.remove_columns("pair").add_column("pair", numbers))
+        start += len(pairs) // 2
     return concatenate_datasets(tables) if hard else tables[0]
 
 
