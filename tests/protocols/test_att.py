@@ -98,6 +98,7 @@ def test_table_2_has_every_attacker_before_every_defender(played):
     cells = {(cell.system, cell.evaluator): cell for cell in results.results}
     for row in (
         "Parrot",
+        "Parrot, one word less",
         "generator, greedy",
         "generator, sampling",
         "Adversarial G, worst",

@@ -9,6 +9,7 @@ from dialeval.protocols.att.negatives import (
     NEAR_COPY,
     fit_relevance,
     hard_negatives,
+    near_copies,
     negative_pairs,
     training_pairs,
 )
@@ -70,6 +71,14 @@ def test_a_near_copy_lacks_one_word():
     for name, text in texts(NEAR_COPY).items():
         assert len(text.split()) == len(contexts[name]) - 1
         assert set(text.split()) <= set(contexts[name])
+
+
+def test_every_context_has_a_near_copy_even_one_word():
+    single = Passage((Turn("A", "hello"),), "hi", id="x", dialogue_id="x")
+    copies = near_copies([single, *iterate(HUMAN)], name="bot")
+    assert copies[0].response == "hello"
+    assert all(copy.author == "bot" and copy.response for copy in copies)
+    assert {copy.id: copy.response for copy in copies[1:]} == texts(NEAR_COPY)
 
 
 def test_shuffled_words_are_those_of_the_reply_in_another_order():

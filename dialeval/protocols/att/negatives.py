@@ -44,14 +44,26 @@ def hard_negatives(kind: str, human: Passages, source: Passages, seed: int = 0) 
     Returns:
         `list[Passage]`: None of them has the words of the human reply in their order.
     """
-    make, before = _MAKERS[kind], previous_turns(source) if kind == "previous" else {}
-    passages = []
-    for passage in iterate(human):
-        rng = random.Random(text_hash([kind, str(seed), passage.id, passage.context[-1].text]))
-        text = make(passage, rng, before)
-        if text and text != passage.response:
-            passages.append(passage.with_response(text, kind))
-    return passages
+    before = previous_turns(source) if kind == "previous" else {}
+    answers = ((passage, _text(kind, passage, seed, before)) for passage in iterate(human))
+    return [
+        passage.with_response(text, kind)
+        for passage, text in answers
+        if text and text != passage.response
+    ]
+
+
+def near_copies(passages: Sequence[Passage], seed: int = 0, name: str = NEAR_COPY) -> list[Passage]:
+    """A turn of each context without one of its words; a turn of one word is repeated whole."""
+    return [
+        passage.with_response(_text(NEAR_COPY, passage, seed, {}) or passage.context[-1].text, name)
+        for passage in passages
+    ]
+
+
+def _text(kind: str, passage: Passage, seed: int, before: PreviousTurns) -> str:
+    rng = random.Random(text_hash([kind, str(seed), passage.id, passage.context[-1].text]))
+    return _MAKERS[kind](passage, rng, before)
 
 
 def previous_turns(source: Passages) -> PreviousTurns:
@@ -63,13 +75,14 @@ def previous_turns(source: Passages) -> PreviousTurns:
 
 
 def _copy(passage: Passage, rng: random.Random, before: PreviousTurns) -> str:
-    return rng.choice(passage.context).text
+    spoken = [turn.text for turn in passage.context if turn.speaker != "system"]
+    return rng.choice(spoken) if spoken else ""
 
 
 def _near_copy(passage: Passage, rng: random.Random, before: PreviousTurns) -> str:
-    words = rng.choice(passage.context).text.split()
-    del words[rng.randrange(len(words))]
-    return " ".join(words)
+    words = _copy(passage, rng, before).split()
+    left_out = rng.randrange(len(words)) if words else 0
+    return " ".join([*words[:left_out], *words[left_out + 1 :]])
 
 
 def _shuffled(passage: Passage, rng: random.Random, before: PreviousTurns) -> str:

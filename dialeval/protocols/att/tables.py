@@ -12,6 +12,7 @@ from dialeval.metrics.game_results import FRESH_WORST, AttackerReply, GameExampl
 from dialeval.metrics.intervals import interval
 from dialeval.metrics.minimum import minimum_interval
 from dialeval.metrics.results import Result
+from dialeval.protocols.att.negatives import near_copies
 from dialeval.responders import Responder
 from dialeval.responders.base import respond
 from dialeval.responders.decoding import DECODINGS, TemperatureMixture
@@ -22,6 +23,8 @@ from dialeval.training.game_state import set_trainable
 from dialeval.training.policy import draw_responses
 
 PARROT, GREEDY, SAMPLING = "Parrot", "generator, greedy", "generator, sampling"
+NEAR_PARROT = "Parrot, one word less"
+"""Not in the paper: HvR may have been trained on copies, but never on these."""
 WORST, OWN_WORST = "Adversarial G, worst", "Adversarial G, own worst"
 _EXAMPLES = 6
 _CHUNK = 64
@@ -51,7 +54,7 @@ class Matchups:
     def __init__(self, study: Any, externals: dict[str, list[Passage]]):
         self.study, self.externals = study, externals
         self.human = list(iterate(study.parts["test"]))
-        self.attackers = [PARROT, GREEDY, SAMPLING, WORST, OWN_WORST, *externals]
+        self.attackers = [PARROT, NEAR_PARROT, GREEDY, SAMPLING, WORST, OWN_WORST, *externals]
         self.responses = self._respond()
         self.relevance = {name: self._relevance(rows) for name, rows in self.responses.items()}
         self.relevance["human"] = self._relevance(self.human)
@@ -71,6 +74,7 @@ class Matchups:
             PARROT: ParrotResponder("random", config.seed, PARROT),
         }
         responses = {name: respond(one, self.human) for name, one in baselines.items()}
+        responses[NEAR_PARROT] = near_copies(self.human, config.seed, NEAR_PARROT)
         for name, path in study.attackers.items():
             responses[name] = self.attack(path)
         return responses | self.externals
