@@ -12,7 +12,8 @@ class GameConfig:
     """Settings of [`AttackDefenceGame`]; the paper's where it gives them.
 
     What the paper leaves open is as in its released code: thresholds, steps, learning rates,
-    hypotheses, batch and lengths. `patience_turns` (its m) and `max_turns` are ours.
+    hypotheses, batch and lengths. `patience_turns` (its m) and `max_turns` are ours, and so is the
+    default of `validation_temperature`.
     """
 
     hypotheses: int = field(default=5, metadata={"help": "Responses drawn for each context, n."})
