@@ -6,6 +6,8 @@ from typing import ClassVar
 
 from dialeval.metrics.results import RunResults
 
+FRESH_WORST = "held_out_worst"
+"""Metric: a frozen defender's accuracy on the worst of its fresh attackers."""
 _NAN = float("nan")
 
 
@@ -49,6 +51,9 @@ class TurnRecord:
             See [`SetAccuracy`]: on the replies of this turn's attacker, right after the attack.
         attack_steps, defence_steps (`int`, *optional*):
             Steps of each side; `None` if there was no defence.
+        kept_step (`int`, *optional*):
+            Step of the attack whose attacker is kept: the last, or that of the lowest validation;
+            0 is the generator before the attack.
         stopped (`str`, *optional*):
             Why the attack ended: `"fooled"` or `"budget"`.
         by_temperature (`Mapping[str, float]`, *optional*):
@@ -70,6 +75,7 @@ class TurnRecord:
     turn: int
     accuracy: float = _NAN
     attack_steps: int | None = None
+    kept_step: int | None = None
     stopped: str = ""
     probability: float = _NAN
     hvm: float = _NAN
@@ -135,6 +141,8 @@ class Component:
             Number of parameters.
         source (`str`, *optional*):
             Folder or Hub name, if it was not trained in this run.
+        by_negative (`Mapping[str, float]`, *optional*):
+            Of HvR: its pairwise accuracy against replies that are too relevant, by their kind.
     """
 
     pairwise_accuracy: float = _NAN
@@ -144,6 +152,7 @@ class Component:
     perplexity: float = _NAN
     parameters: int | None = None
     source: str = ""
+    by_negative: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ the turn and the step, so that an interrupted game resumes to the result of an u
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,7 +16,7 @@ from dialeval.metrics.training_results import GameStep
 from dialeval.models import pairwise_loss
 from dialeval.models.batching import pad
 from dialeval.training.game_measures import GameMeasures
-from dialeval.training.game_state import ATTACK, DEFENCE
+from dialeval.training.game_state import ATTACK, DEFENCE, set_trainable
 from dialeval.training.policy import Drawn, group_advantages, policy_backward
 from dialeval.training.schedule import finite_loss
 
@@ -70,28 +71,56 @@ class AttackDefenceGame(GameMeasures):
         return self.phase == "attack" and (held or self.turn > self.config.max_turns)
 
     def _attack(self) -> Iterator[GameStep]:
-        """Train the attacker until the defender's accuracy on it is below c_low."""
+        """Train the attacker until the defender's accuracy on it is below c_low.
+
+        With `attack_until` budget it uses all its steps, and its best attacker so far is kept.
+        """
         config = self.config
-        if self.step == 0 and config.reinitialise:
-            self.reset_attacker()
+        if self.step == 0:
+            self._begin_attack()
         validation = None
         while self.step < config.attack_steps:
             numbers = self.attack_step()
             self.step += 1
             validation = None
             if self.step % config.validate_every == 0 or self.step == config.attack_steps:
-                validation = self._sample(self.turn, "validation", self._watched)
-                numbers["accuracy"] = self._accuracy_of(validation)[config.accuracy]
+                validation, numbers["accuracy"] = self._validate_attacker()
             yield self._progress(numbers, config.attack_steps)
-            if numbers.get("accuracy", 1) < config.c_low:
+            if config.attack_until == "fooled" and numbers.get("accuracy", 1) < config.c_low:
                 break
             self._save_if_due()
+        if self.lowest:
+            self._restore_lowest()
+            validation = None
         self._collect(self.turn, validation)
         self.records.append(self._record())
         self._save_attacker()
         self.phase, self.step = "defence", 0
         self.save()
         yield {**self._progress({}, 1), "phase": "attacked", "record": self.records[-1]}
+
+    def _begin_attack(self) -> None:
+        """Start from the first generator; the attacker before its first step may be the best."""
+        if self.config.reinitialise:
+            self.reset_attacker()
+        self.lowest = []
+        if self.config.attack_until == "budget":
+            self._validate_attacker()
+
+    def _validate_attacker(self) -> tuple[dict[str, Any], float]:
+        """Validation samples of the attacker, and the defender's accuracy on them."""
+        samples = self._sample(self.turn, "validation", self._watched)
+        accuracy = self._accuracy_of(samples)[self.config.accuracy]
+        keeps = self.config.attack_until == "budget"
+        if keeps and (not self.lowest or accuracy < self.lowest[1]):
+            self.lowest = [self.step, accuracy]
+            self._save_attacker()
+        return samples, accuracy
+
+    def _restore_lowest(self) -> None:
+        """Give the attacker the weights of its lowest validation."""
+        self.accelerator.wait_for_everyone()  # one process wrote them
+        set_trainable(self.generator.model, self.attacker_path(self.turn))
 
     def _defend(self) -> Iterator[GameStep]:
         """Train the defender until it is above c_high on every set of samples."""

@@ -21,6 +21,7 @@ class GameMeasures(GameSamples):
         accuracies = self._measure()
         values = [numbers[self.config.accuracy] for numbers in accuracies.values()]
         newest = accuracies[self.turn]
+        fooled = newest[self.config.accuracy] < self.config.c_low
         responses = self.samples.all(self.turn, "validation")
         text, count = Counter(responses["response"]).most_common(1)[0]
         total = len(responses["response"])
@@ -32,7 +33,8 @@ class GameMeasures(GameSamples):
         return {
             "turn": self.turn,
             "attack_steps": self.step,
-            "stopped": "fooled" if newest[self.config.accuracy] < self.config.c_low else "budget",
+            "kept_step": self.lowest[0] if self.lowest else self.step,
+            "stopped": "fooled" if fooled and self.config.attack_until == "fooled" else "budget",
             "accuracy": newest["pairwise"],
             "probability": newest["probability"],
             "hvm": newest["hvm"],
@@ -83,7 +85,10 @@ class GameMeasures(GameSamples):
         return self._lowest() > self.config.c_high
 
     def _accuracy_of(self, samples: dict[str, Any]) -> dict[str, Any]:
-        """Accuracies on samples of validation contexts: 0/1, as a probability, and of HvM alone."""
+        """Accuracies on samples of validation contexts: 0/1, as a probability, and of HvM alone.
+
+        Where every context is answered at several temperatures, each is the lowest over them.
+        """
         rows = np.asarray(samples["row"])
         passages = self._passages("validation", rows)
         machine = [
@@ -98,15 +103,22 @@ class GameMeasures(GameSamples):
         human, other = (
             self.defender.logits(*inputs) for inputs in zip(margins, relevance, strict=True)
         )
-        correct, temperature = pairwise(human, other), np.asarray(samples["temperature"])
+        temperature = np.asarray(samples["temperature"])
+        correct = pairwise(human, other)
+        groups = {f"{value:g}": temperature == value for value in np.unique(temperature)}
+        compared = list(groups.values())
+        if self.config.validation_temperature != "lowest":
+            compared = [np.ones(len(rows), dtype=bool)]
+
+        def lowest(values: np.ndarray) -> float:
+            return min(float(values[group].mean()) for group in compared)
+
         return {
-            "pairwise": float(correct.mean()),
-            "probability": float(pairwise_probability(human, other).mean()),
-            "hvm": float(pairwise(*margins).mean()),
-            # Responses drawn at a high temperature are easy to detect, and raise the mean.
+            "pairwise": lowest(correct),
+            "probability": lowest(pairwise_probability(human, other)),
+            "hvm": lowest(pairwise(*margins)),
             "by_temperature": {
-                f"{value:g}": float(correct[temperature == value].mean())
-                for value in np.unique(temperature)
+                name: float(correct[group].mean()) for name, group in groups.items()
             },
         }
 

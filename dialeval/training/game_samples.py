@@ -7,6 +7,7 @@ import numpy as np
 from accelerate.utils import gather_object
 
 from dialeval.dialogues import Passage, iterate
+from dialeval.responders.decoding import TemperatureMixture
 from dialeval.training.game_state import TRAIN, VALIDATION, GameState
 from dialeval.training.policy import Drawn, draw_responses
 
@@ -33,13 +34,22 @@ class GameSamples(GameState):
     def _sample(
         self, turn: int, part: str, rows: np.ndarray, relevance: bool = True
     ) -> dict[str, Any]:
-        """One response of the attacker to each context, by columns; processes share the work."""
+        """Responses of the attacker to each context, by columns: one for each way to draw them."""
+        train = part == "train"
+        ways = (self.config.decoding,) if train else self.config.validation_decodings
+        tables = [self._sample_once(turn, part, rows, decoding, relevance) for decoding in ways]
+        return {name: [value for table in tables for value in table[name]] for name in tables[0]}
+
+    def _sample_once(
+        self, turn: int, part: str, rows: np.ndarray, decoding: TemperatureMixture, relevance: bool
+    ) -> dict[str, Any]:
+        """One response of the attacker to each context; processes share the work."""
         stream = TRAIN if part == "train" else VALIDATION
         local = np.arange(len(rows))[self.rank :: self.ranks]
         samples: list[tuple[Any, ...]] = []
         for start in range(0, len(local), _CHUNK):
             indices = local[start : start + _CHUNK]
-            drawn = self._draw(turn, part, rows[indices], 1, [stream])
+            drawn = self._draw(turn, part, rows[indices], 1, [stream], decoding)
             scores = self.defender.relevance(drawn.passages) if relevance else [np.nan] * len(drawn)
             samples += zip(
                 indices.tolist(),
@@ -56,14 +66,20 @@ class GameSamples(GameState):
         return columns
 
     def _draw(
-        self, turn: int, part: str, rows: Sequence[int] | np.ndarray, n: int, stream: Sequence[int]
+        self,
+        turn: int,
+        part: str,
+        rows: Sequence[int] | np.ndarray,
+        n: int,
+        stream: Sequence[int],
+        decoding: TemperatureMixture | None = None,
     ) -> Drawn:
         seeds = [self._seed([turn, *stream, row]) for row in np.asarray(rows).tolist()]
         return draw_responses(
             self.generator,
             self._passages(part, rows),
             seeds,
-            self.config.decoding,
+            decoding or self.config.decoding,
             n,
             self.config.max_new_tokens,
             self._seed([turn]),

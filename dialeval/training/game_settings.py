@@ -12,7 +12,8 @@ class GameConfig:
     """Settings of [`AttackDefenceGame`]; the paper's where it gives them.
 
     What the paper leaves open is as in its released code: thresholds, steps, learning rates,
-    hypotheses, batch and lengths. `patience_turns` (its m) and `max_turns` are ours.
+    hypotheses, batch and lengths. `patience_turns` (its m) and `max_turns` are ours, and so is the
+    default of `validation_temperature`.
     """
 
     hypotheses: int = field(default=5, metadata={"help": "Responses drawn for each context, n."})
@@ -45,6 +46,23 @@ class GameConfig:
     accuracy: str = field(
         default="pairwise", metadata={"help": "pairwise (0 or 1), or probability: their mean."}
     )
+    validation_temperature: str = field(
+        default="1",
+        metadata={
+            "help": "Of the samples that c_low and c_high apply to: 1; lowest: the lowest accuracy "
+            "over plausible_temperatures; mixture: as the game's samples (the paper's A(t))."
+        },
+    )
+    plausible_temperatures: list[float] = field(
+        default_factory=lambda: [0.3, 1.0], metadata={"help": "Of validation_temperature lowest."}
+    )
+    attack_until: str = field(
+        default="fooled",
+        metadata={
+            "help": "fooled: an attack ends below c_low; budget: it uses all its steps, and the "
+            "attacker of its lowest validation is kept."
+        },
+    )
     attack_steps: int = field(default=3_000, metadata={"help": "Of a turn at most, N_G."})
     defence_steps: int = field(default=1_000, metadata={"help": "Of a turn at most, N_D."})
     patience_turns: int = field(default=5, metadata={"help": "Turns above c_high to end, m."})
@@ -68,6 +86,7 @@ class GameConfig:
             self, temperature_each=("context", "turn"), logprob_temperature=("1", "sampling"),
             average_over=("responses", "tokens"), reward=("score", "logit"),
             accuracy=("pairwise", "probability"), corpora=("uniform", "accuracy"),
+            validation_temperature=("1", "lowest", "mixture"), attack_until=("fooled", "budget"),
         )  # fmt: skip
         if not 0 <= self.c_low < self.c_high <= 1:
             raise BadInput(
@@ -95,7 +114,8 @@ class GameConfig:
                 f"{self.max_validated}.",
                 hint="Read 2 sets or more.",
             )
-        _ = self.decoding  # refuses temperatures that are none
+        TemperatureMixture(tuple(self.plausible_temperatures))  # refuses those that are none
+        _ = self.decoding
 
     @property
     def decoding(self) -> TemperatureMixture:
@@ -103,6 +123,21 @@ class GameConfig:
         return TemperatureMixture(
             tuple(self.temperatures), self.temperature_each, self.distinct_first
         )
+
+    @property
+    def validation_decodings(self) -> tuple[TemperatureMixture, ...]:
+        """How the samples that thresholds apply to are drawn: one set for each of these.
+
+        The paper validates on its sets A(t), which are drawn from its mixture of temperatures, and
+        the released code at the temperature of the turn. Both are `mixture` here, and not the
+        default: once a defender always recognises the gibberish of temperatures 10 and 100, which
+        is half of the mixture, an accuracy of .5 means that it recognises nothing else.
+        """
+        if self.validation_temperature == "mixture":
+            return (self.decoding,)
+        lowest = self.validation_temperature == "lowest"
+        values = self.plausible_temperatures if lowest else [1.0]
+        return tuple(TemperatureMixture((value,)) for value in values)
 
 
 RELEASED = {
@@ -114,6 +149,7 @@ RELEASED = {
     "empty_penalty": 1.0,
     "unfinished_penalty": 1.0,
     "accuracy": "probability",
+    "validation_temperature": "mixture",
     "corpora": "accuracy",
 }
 """Where the released code does other than the paper; its bugs are not among them."""

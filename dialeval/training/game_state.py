@@ -23,7 +23,7 @@ from dialeval.training.game_settings import GameConfig
 from dialeval.training.samples import AttackerSamples
 
 ATTACK, DEFENCE, TRAIN, VALIDATION, CHECKED = range(5)  # streams of independent draws
-_POSITION = ("turn", "phase", "step", "records")
+_POSITION = ("turn", "phase", "step", "records", "lowest")
 
 
 class GameState:
@@ -56,6 +56,7 @@ class GameState:
         self.defender_optimizer = self._adam(defender.hvm.model, config.defence_learning_rate)
         self.turn, self.phase, self.step = 1, "attack", 0
         self.records: list[dict[str, Any]] = []
+        self.lowest: list[Any] = []  # step and accuracy of the attack's lowest validation, if kept
         self.last_accuracy: dict[int, float] = {}
         self._watched = self._validation_rows()
 

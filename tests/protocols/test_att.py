@@ -1,5 +1,6 @@
 """A study of the attack-defence game on an invented corpus: its tables, seeds, and resuming."""
 
+import json
 import os
 import signal
 import subprocess
@@ -7,6 +8,7 @@ import sys
 import time
 from copy import copy
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +17,11 @@ import torch
 from safetensors.torch import load_file
 
 from dialeval.dialogues import BadInput, iterate
+from dialeval.files import last_complete
 from dialeval.hub.kinds import recognise
 from dialeval.hub.model_cards import card_of
 from dialeval.metrics.game_results import GameResults
+from dialeval.metrics.minimum import minimum_interval
 from dialeval.protocols.att import (
     AttRun,
     AttStudy,
@@ -27,9 +31,11 @@ from dialeval.protocols.att import (
     play_att,
 )
 from dialeval.protocols.att.external import collect_responses
+from dialeval.protocols.att.players import make_parts
 from dialeval.protocols.att.tables import Matchups
 from dialeval.responders.simple import ConstantResponder
 from dialeval.scorers import load_scorer, save_scorer
+from dialeval.training.defender import pairwise
 from dialeval.training.game_settings import GameConfig
 
 METHODS = ["SL", "SL+HvR", "GAN", "ND", "ATT"]
@@ -92,6 +98,7 @@ def test_table_2_has_every_attacker_before_every_defender(played):
     cells = {(cell.system, cell.evaluator): cell for cell in results.results}
     for row in (
         "Parrot",
+        "Parrot, one word less",
         "generator, greedy",
         "generator, sampling",
         "Adversarial G, worst",
@@ -114,6 +121,61 @@ def test_the_worst_attacker_is_the_lowest_of_one_pool_for_all_defenders(played):
         worst = results.get("pairwise_accuracy", "Adversarial G, worst", method)
         assert worst.value == min(row[method] for row in results.pool.values())
         assert worst.details["pool"] == len(results.pool)
+
+
+def test_the_interval_of_the_worst_is_that_of_the_minimum_over_the_pool(played):
+    _, results, study = played
+    matchups = Matchups(study, {})
+    dialogues = [passage.dialogue_id for passage in matchups.human]
+    for method in METHODS:
+        human = matchups.scores[method]["human"][1]
+        correct = np.column_stack(
+            [pairwise(human, matchups.scores[method][name][1]) for name in study.attackers]
+        )
+        cell = results.get("pairwise_accuracy", "Adversarial G, worst", method)
+        assert (cell.low, cell.high) == pytest.approx(minimum_interval(correct, dialogues))
+
+
+def test_fresh_attackers_use_their_whole_budget_and_report_their_lowest(played):
+    folder, results, study = played
+    for method in METHODS:
+        cell = results.get("held_out_accuracy", "fresh attacker 1", method)
+        assert cell.details["steps"] == study.config.attack_steps == 3  # c_low did not stop it
+        assert cell.details["step"] in (0, 2, 3)  # where it was validated
+        checkpoint = folder / "run" / "fresh" / f"{method}_1" / "checkpoint"
+        state = json.loads((last_complete(checkpoint) / "game.json").read_text())
+        assert state["lowest"][0] == cell.details["step"]
+        assert state["records"][0]["accuracy"] == state["lowest"][1] == cell.details["validation"]
+        worst = results.get("held_out_worst", "fresh", method)
+        assert (worst.value, worst.low, worst.high) == (cell.value, cell.low, cell.high)
+
+
+def test_the_four_parts_share_no_dialogue(tmp_path):
+    corpus = write_corpus(tmp_path)
+    run, config = settings(
+        corpus, tmp_path / "run", generator_passages=-1, game_contexts=-1, test_contexts=-1
+    )
+    parts = make_parts(run, config)
+    assert set(parts) == {"generator", "train", "validation", "test"}
+    dialogues = {
+        name: {passage.dialogue_id for passage in iterate(part)} for name, part in parts.items()
+    }
+    for one, other in combinations(dialogues, 2):
+        assert dialogues[one] and not dialogues[one] & dialogues[other]
+    for name in ("generator", "train"):  # several passages of a dialogue stay together
+        assert len(parts[name]) > 2 * len(dialogues[name])
+    for name in ("validation", "test"):  # and these are independent
+        assert len(parts[name]) == len(dialogues[name])
+
+
+def test_a_part_of_a_study_has_the_same_dialogues_whatever_the_seed(tmp_path):
+    corpus = write_corpus(tmp_path)
+    run, config = settings(corpus, tmp_path / "run")
+    first, second = (
+        {passage.id for passage in iterate(make_parts(run, replace(config, seed=seed))["test"])}
+        for seed in (0, 1)
+    )
+    assert first == second  # runs with several seeds are compared on the same contexts
 
 
 def test_figure_2_has_a_record_for_every_turn_of_every_game(played):

@@ -269,6 +269,39 @@ def test_held_out_has_the_lowest_and_the_mean_of_each_defender(results):
     assert mean.split()[1:] == [".200", ".430", ".410", ".310", ".565"]
 
 
+def test_the_lowest_of_the_fresh_has_the_interval_of_the_minimum(results):
+    worst = Result("held_out_worst", "fresh", "ATT", 0.52, 0.4321, 0.6789, 300, "")
+    known = replace(results, results=(*results.results, worst))
+    assert ".432–.679" in shown(held_out_table(known))
+    assert ".432–.679" not in shown(held_out_table(results))
+    assert "(95 % interval .432–.679)" in " ".join(verdict_sentences(known))
+
+
+@pytest.mark.parametrize(
+    ("temperature", "sentence"),
+    [("1", "at temperature 1 in every game"), ("lowest", "the lowest accuracy over these"),
+     ("mixture", "lower than this")],
+)  # fmt: skip
+def test_the_page_says_at_which_temperature_a_game_is_measured(
+    results, tmp_path, temperature, sentence
+):
+    settings = {**results.settings, "validation_temperature": temperature}
+    page = Page(write_att_report(save(tmp_path, replace(results, settings=settings))))
+    assert sentence in page.text
+
+
+def test_the_page_shows_what_hvr_makes_of_copies_and_where_an_attack_was_lowest(results, tmp_path):
+    hvr = Component(0.8125, n=80, by_negative={"copy": 0.9871, "near copy": 0.75})
+    known = change(
+        replace(results, components={"HvR": hvr}),
+        lambda cell: cell.system == "fresh attacker 1",
+        details={"step": 20, "steps": 30},
+    )
+    text = Page(write_att_report(save(tmp_path, known))).text
+    assert "against copy" in text and "0.9871" in text and "against near copy" in text
+    assert "step 20 of 30" in text
+
+
 def test_a_name_is_not_printed_as_markup_or_control_characters(results):
     results = change(results, lambda _: True, system="[red]x[/] \x1b[31m")
     text = shown(att_table(results), 200) + shown(held_out_table(results), 200)

@@ -1,6 +1,7 @@
 """The players before the games: data, the generator, pretrained HvM, and frozen HvR."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,13 @@ from dialeval.models import load_dialogrpt
 from dialeval.models.adapters import add_lora
 from dialeval.models.embedding import PrefilledEmbedder
 from dialeval.models.sharing import discriminator_on
-from dialeval.protocols.att.settings import AttRun
+from dialeval.protocols.att.negatives import (
+    NEAR_COPY,
+    fit_relevance,
+    negative_pairs,
+    training_pairs,
+)
+from dialeval.protocols.att.settings import NEGATIVES, RANDOM, AttRun
 from dialeval.responders.base import respond
 from dialeval.responders.decoding import decoding
 from dialeval.responders.generators import SETTINGS, Generator, load_generator
@@ -177,18 +184,30 @@ def make_hvr(
     Returns:
         `tuple[Scorer, Component]`: HvR and its accuracy on validation pairs.
     """
-    pairing = Pairing("human_random", seed=config.seed)
     if not run.hvr and not (folder / "scorer.json").is_file():
-        on_progress({"stage": "Training HvR, human vs. random"})
-        pairs = pairing(_subsample(parts["generator"], run.hvr_pairs, config.seed))
-        scorer = _train_hvr(run, config, pairs, pairing(parts["validation"]), generator)
+        on_progress({"stage": f"Training HvR, human vs. {', '.join(run.hvr_negatives)}"})
+        scorer = _train_hvr(run, config, parts, generator)
         if Accelerator().is_main_process:
             save_scorer(scorer, folder)
     Accelerator().wait_for_everyone()
     scorer = _load_discriminator(run.hvr or str(folder), "dialogrpt")
     if hasattr(scorer, "embed"):
         scorer.embed = PrefilledEmbedder(_context_texts(parts))
-    return scorer, _accuracy(scorer, pairing(parts["validation"]))
+    return scorer, _hvr_component(scorer, parts["validation"], config.seed)
+
+
+def _hvr_component(scorer: Any, human: Passages, seed: int) -> Component:
+    """HvR's accuracy against random replies, and against each kind of hard negatives."""
+    tables = {
+        kind: negative_pairs(kind, human, human, seed) for kind in (*NEGATIVES[1:], NEAR_COPY)
+    }
+    accuracies = {
+        kind: _accuracy(scorer, pairs).pairwise_accuracy
+        for kind, pairs in tables.items()
+        if len(pairs)
+    }
+    against_random = _accuracy(scorer, negative_pairs(RANDOM, human, human, seed))
+    return replace(against_random, by_negative=accuracies)
 
 
 def _load_discriminator(name: str, format: str) -> Any:
@@ -203,10 +222,17 @@ def _load_discriminator(name: str, format: str) -> Any:
 
 
 def _train_hvr(
-    run: AttRun, config: GameConfig, pairs: Passages, validation: Passages, generator: Generator
+    run: AttRun, config: GameConfig, parts: dict[str, Passages], generator: Generator
 ) -> Any:
+    kinds, share, seed = run.hvr_negatives, run.hvr_hard_share, config.seed
+    source = parts["generator"]
+    human = _subsample(source, run.hvr_pairs, seed)
+    if run.hvr_kind == "embedding" and len(kinds) > 1:
+        return fit_relevance(kinds, human, source, share, seed)
+    pairs = training_pairs(kinds, human, source, share, seed)
     if run.hvr_kind == "embedding":
-        return EmbeddingScorer.fit(pairs, config.seed, name="HvR")
+        return EmbeddingScorer.fit(pairs, seed, name="HvR")
+    validation = negative_pairs(RANDOM, parts["validation"], source, seed)
     model = discriminator_on(generator.model)
     settings = _sl_config(run, config)
     trainer = DiscriminatorTrainer(model, generator.tokenizer, input_format("att"), settings)

@@ -15,6 +15,9 @@ GAMES: dict[str, dict[str, Any]] = {
 """Methods that play, and how their games differ from ATT's (Gao et al., 2021, sec. 3.2)."""
 WITHOUT_HVR = ("SL", "ND")
 PRESETS = ("paper", "released")
+RANDOM = "random"
+NEGATIVES = (RANDOM, "copy", "shuffled", "previous")
+"""Kinds of replies that HvR is trained to reject; the paper has random ones only."""
 
 
 @dataclass
@@ -79,6 +82,16 @@ class AttRun:
         default=5e-4, metadata={"help": "Learning rate of that training."}
     )
     hvr_pairs: int = field(default=2_000, metadata={"help": "Pairs that HvR is trained on."})
+    hvr_negatives: list[str] = field(
+        default_factory=lambda: [RANDOM],
+        metadata={
+            "help": "What HvR learns to reject: random replies (the paper's), and copy (a turn of "
+            "the context), shuffled (the reply's words), previous (the turn before the context's)."
+        },
+    )
+    hvr_hard_share: float = field(
+        default=0.2, metadata={"help": "Weight of all but the random ones among HvR's negatives."}
+    )
     test_contexts: int = field(default=300, metadata={"help": "Test contexts of the final table."})
     fresh_attackers: int = field(
         default=2, metadata={"help": "New attackers on each frozen defender after the games."}
@@ -101,6 +114,7 @@ class AttRun:
         if unknown or not self.methods:
             hint = f"Choose from {', '.join(METHODS)}."
             raise BadInput(f"unknown method {(unknown or [''])[0]!r}.", hint=hint)
+        self._check_negatives()
         choices = {
             "preset": PRESETS, "tune": ("full", "lora"), "hvr_kind": ("embedding", "transformer")
         }  # fmt: skip
@@ -108,6 +122,19 @@ class AttRun:
             value = getattr(self, name)
             if value not in allowed:
                 raise BadInput(f"`{name}` is {' or '.join(allowed)}, but got {value!r}.")
+
+    def _check_negatives(self) -> None:
+        unknown = [kind for kind in self.hvr_negatives if kind not in NEGATIVES]
+        if unknown or RANDOM not in self.hvr_negatives:
+            message = f"unknown kind of negatives {unknown[0]!r}." if unknown else "no random ones."
+            choices = ", ".join(NEGATIVES)
+            hint = f"Choose from {choices}; random, which makes it an HvR, is one of them."
+            raise BadInput(f"`hvr_negatives`: {message}", hint=hint)
+        if not 0 < self.hvr_hard_share < 1:
+            raise BadInput(
+                f"`hvr_hard_share` is a share between 0 and 1, but got {self.hvr_hard_share:g}.",
+                hint="To train HvR on random replies alone, set hvr_negatives to random.",
+            )
 
     def settings(self, config: GameConfig) -> dict[str, Any]:
         """The settings that affect a number, by name, as in ATT's game."""

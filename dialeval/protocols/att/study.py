@@ -29,7 +29,7 @@ from dialeval.protocols.att.players import (
     make_parts,
 )
 from dialeval.protocols.att.settings import GAMES, WITHOUT_HVR, AttRun, game_config
-from dialeval.protocols.att.tables import Matchups
+from dialeval.protocols.att.tables import FreshAttack, Matchups
 from dialeval.run_folder import RunFolder
 from dialeval.scorers import save_scorer
 from dialeval.training.defender import Defender
@@ -179,31 +179,36 @@ class AttStudy:
         if self.accelerator.is_main_process:
             self._save_defender(method)
 
-    def _fresh_attacks(self) -> dict[str, list[Path]]:
+    def _fresh_attacks(self) -> dict[str, list[FreshAttack]]:
         """New attackers, with seeds that no game used, against every frozen defender."""
-        paths: dict[str, list[Path]] = {}
+        attacks: dict[str, list[FreshAttack]] = {}
         with self._timed("fresh attackers"):
             for method in self.run.methods:
                 for number in range(self.run.fresh_attackers):
                     self.on_progress({"stage": f"Fresh attacker {number + 1} on frozen {method}"})
-                    paths.setdefault(method, []).append(self._fresh_attack(method, number))
-        if "SL" in paths:  # one attack on frozen SL is in the common pool
-            self.attackers["frozen SL"] = paths["SL"][0]
-        return paths
+                    attacks.setdefault(method, []).append(self._fresh_attack(method, number))
+        if "SL" in attacks:  # one attack on frozen SL is in the common pool
+            self.attackers["frozen SL"] = attacks["SL"][0].path
+        return attacks
 
-    def _fresh_attack(self, method: str, number: int) -> Path:
-        """One attack, at temperature 1 for every defender, so that the attackers are comparable."""
+    def _fresh_attack(self, method: str, number: int) -> FreshAttack:
+        """One attack, at temperature 1 for every defender, so that the attackers are comparable.
+
+        It does not stop at c_low: how low an attacker can bring a defender is what is measured.
+        """
         settings = replace(
             game_config(self.config, "ATT", self.run.preset),
             seed=self.config.seed + _FRESH_SEED * (number + 1),
             temperatures=[1.0],
+            validation_temperature="1",
+            attack_until="budget",
             max_turns=1,
         )
         folder = self.folder / "fresh" / f"{method}_{number + 1}"
         game = self._new_game(method, settings, folder, f"fresh on {method}")
         for numbers in game.attack_once():
             self._log(numbers)
-        return game.attacker_path(1)
+        return FreshAttack(game.attacker_path(1), from_plain(TurnRecord, game.records[0]))
 
     def _new_game(
         self, method: str, settings: GameConfig, folder: Path, name: str

@@ -1,5 +1,6 @@
 """All attackers against all defenders, on the same held-out contexts (the paper's Tables 1, 2)."""
 
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -7,9 +8,11 @@ import numpy as np
 
 from dialeval.dialogues import Passage, iterate
 from dialeval.dialogues.types import text_hash
-from dialeval.metrics.game_results import AttackerReply, GameExample
+from dialeval.metrics.game_results import FRESH_WORST, AttackerReply, GameExample, TurnRecord
 from dialeval.metrics.intervals import interval
+from dialeval.metrics.minimum import minimum_interval
 from dialeval.metrics.results import Result
+from dialeval.protocols.att.negatives import near_copies
 from dialeval.responders import Responder
 from dialeval.responders.base import respond
 from dialeval.responders.decoding import DECODINGS, TemperatureMixture
@@ -20,12 +23,22 @@ from dialeval.training.game_state import set_trainable
 from dialeval.training.policy import draw_responses
 
 PARROT, GREEDY, SAMPLING = "Parrot", "generator, greedy", "generator, sampling"
+NEAR_PARROT = "Parrot, one word less"
+"""Not in the paper: HvR may have been trained on copies, but never on these."""
 WORST, OWN_WORST = "Adversarial G, worst", "Adversarial G, own worst"
 _EXAMPLES = 6
 _CHUNK = 64
 _HVM, _LOGITS, _SCORES = range(3)
 Scores = tuple[np.ndarray, np.ndarray, np.ndarray]
 """HvM's margins, and the defender's logits and scores, one of each for every response."""
+
+
+@dataclass(frozen=True)
+class FreshAttack:
+    """A new attack on a frozen defender: the file of the attacker it kept, and its record."""
+
+    path: Path
+    record: TurnRecord
 
 
 class Matchups:
@@ -41,7 +54,7 @@ class Matchups:
     def __init__(self, study: Any, externals: dict[str, list[Passage]]):
         self.study, self.externals = study, externals
         self.human = list(iterate(study.parts["test"]))
-        self.attackers = [PARROT, GREEDY, SAMPLING, WORST, OWN_WORST, *externals]
+        self.attackers = [PARROT, NEAR_PARROT, GREEDY, SAMPLING, WORST, OWN_WORST, *externals]
         self.responses = self._respond()
         self.relevance = {name: self._relevance(rows) for name, rows in self.responses.items()}
         self.relevance["human"] = self._relevance(self.human)
@@ -61,6 +74,7 @@ class Matchups:
             PARROT: ParrotResponder("random", config.seed, PARROT),
         }
         responses = {name: respond(one, self.human) for name, one in baselines.items()}
+        responses[NEAR_PARROT] = near_copies(self.human, config.seed, NEAR_PARROT)
         for name, path in study.attackers.items():
             responses[name] = self.attack(path)
         return responses | self.externals
@@ -108,7 +122,7 @@ class Matchups:
         scores = self.scores[method]
         return scores["human"][what], scores[attacker][what]
 
-    def results(self, fresh: dict[str, list[Path]]) -> list[Result]:
+    def results(self, fresh: dict[str, list[FreshAttack]]) -> list[Result]:
         """Every cell of Table 2, and the accuracy on fresh attackers."""
         results = []
         for method in self.scores:
@@ -117,13 +131,28 @@ class Matchups:
                 pool = pools.get(attacker, [attacker])
                 if pool:
                     results.append(self._cell(attacker, method, pool))
-            for number, path in enumerate(fresh.get(method, []), 1):
-                name = f"fresh attacker {number}"
-                responses = self.attack(path)
-                defender, relevance = self.study.defender(method), self._relevance(responses)
-                self.scores[method][name] = _score(defender, responses, relevance)
-                results.append(self._cell(name, method, [name], "held_out_accuracy"))
+            results += self._fresh_cells(method, fresh.get(method, []))
         return results
+
+    def _fresh_cells(self, method: str, attacks: list[FreshAttack]) -> list[Result]:
+        """A defender's accuracy on each of its fresh attackers, and on the worst of them.
+
+        An attacker was chosen on validation contexts: the step of its lowest accuracy there. The
+        test contexts here had no part in that choice, so each of these has its plain interval.
+        """
+        cells = []
+        for number, attack in enumerate(attacks, 1):
+            name = f"fresh attacker {number}"
+            responses = self.attack(attack.path)
+            defender, relevance = self.study.defender(method), self._relevance(responses)
+            self.scores[method][name] = _score(defender, responses, relevance)
+            cell = self._cell(name, method, [name], "held_out_accuracy")
+            record = attack.record
+            kept = {"step": record.kept_step, "steps": record.attack_steps,
+                    "validation": record.accuracy}  # fmt: skip
+            cells.append(replace(cell, details={**cell.details, **kept}))
+        names = [cell.system for cell in cells]
+        return [*cells, self._cell("fresh", method, names, FRESH_WORST)] if cells else []
 
     def _of_game(self, method: str) -> list[str]:
         """Names of the attackers of a method's game."""
@@ -132,12 +161,16 @@ class Matchups:
     def _cell(
         self, attacker: str, method: str, pool: list[str], metric: str = "pairwise_accuracy"
     ) -> Result:
-        """Accuracy on one attacker, or on the worst of a pool."""
-        worst = min(pool, key=lambda name: self._mean(method, name))
+        """Accuracy on one attacker, or on the worst of a pool, whose interval is of the minimum."""
+        correct = np.column_stack([pairwise(*self._both(method, one, _LOGITS)) for one in pool])
+        column = int(correct.mean(0).argmin())
+        worst = pool[column]
         logits, margins = self._both(method, worst, _LOGITS), self._both(method, worst, _HVM)
-        correct = pairwise(*logits)
-        dialogues = np.array([passage.dialogue_id for passage in self.human])
-        low, high = interval(correct, dialogues, seed=self.study.config.seed)
+        dialogues, seed = [passage.dialogue_id for passage in self.human], self.study.config.seed
+        if len(pool) > 1:
+            low, high = minimum_interval(correct, dialogues, seed=seed)
+        else:
+            low, high = interval(correct[:, 0], dialogues, seed=seed)
         details: dict[str, Any] = {
             "probability": float(pairwise_probability(*logits).mean()),
             "hvm": float(pairwise(*margins).mean()),
@@ -145,9 +178,8 @@ class Matchups:
         }
         details |= {"attacker": worst, "pool": len(pool)} if len(pool) > 1 else {}
         made = f"{self.study.signature}|defender:{method}"
-        return Result(
-            metric, attacker, method, float(correct.mean()), low, high, len(correct), made, details
-        )
+        value = float(correct[:, column].mean())
+        return Result(metric, attacker, method, value, low, high, len(correct), made, details)
 
     def examples(self) -> tuple[GameExample, ...]:
         """Some contexts with the attackers' responses and all defenders' scores (Table 1)."""

@@ -59,6 +59,14 @@ _TITLES = {
     "warnings": "Warnings",
     "settings": "Settings and versions",
 }
+_VALIDATED_AT = {
+    "1": "Replies are sampled at temperature 1 in every game.",
+    "lowest": "Each context is answered at every plausible temperature, and the lowest accuracy "
+    "over these temperatures counts.",
+    "mixture": "Replies are sampled at the game’s own temperatures. A defender soon recognises "
+    "nearly all replies of a high temperature, so on plausible replies its accuracy is lower than "
+    "this.",
+}
 _ALWAYS = ("summary", "table-2", "warnings", "settings")
 
 
@@ -93,7 +101,7 @@ def _view(results: GameResults) -> dict[str, Any]:
         "summary": verdict_sentences(results),
         "figure-2": _figure_two(results),
         "table-2": _grid_rows(grid),
-        "held-out": _held_out_rows(fresh),
+        "held-out": _held_out_rows(fresh, results),
         "pool": _pool(results),
         "attackers": _attackers(results),
         "table-1": [_example(one, results.defenders) for one in results.examples[:_EXAMPLES]],
@@ -113,6 +121,7 @@ def _view(results: GameResults) -> dict[str, Any]:
         "by_probability": settings.get("accuracy") == "probability"
         or settings.get("preset") == "released",
         "most_sets": settings.get("max_validated"),
+        "validated_at": _VALIDATED_AT.get(settings.get("validation_temperature", "mixture"), ""),
     }
 
 
@@ -124,10 +133,10 @@ def _grid_rows(grid: Grid) -> list[dict[str, Any]]:
     ]
 
 
-def _held_out_rows(fresh: Grid) -> list[dict[str, Any]]:
+def _held_out_rows(fresh: Grid, results: GameResults) -> list[dict[str, Any]]:
     if not fresh.attackers:
         return []
-    over = over_attackers(fresh)
+    over = over_attackers(results)
     last = [
         _row(name, {defender: over[name].get(defender) for defender in fresh.defenders})
         for name in (LOWEST, MEAN)
@@ -180,8 +189,9 @@ def _lines(cell: Result) -> list[str]:
     alone = " · ".join(
         f"{name} {format_share(value)}" for name, value in parts.items() if value is not None
     )
-    attacker = cell.details.get("attacker")
+    attacker, step = cell.details.get("attacker"), cell.details.get("step")
     lines = [bounds if bounds != NONE else "", alone, f"by {attacker}" if attacker else ""]
+    lines += [] if step is None else [f"step {step} of {cell.details.get('steps')}"]
     return [line for line in lines if line]
 
 
@@ -332,6 +342,8 @@ def _facts(item: Any) -> Iterator[tuple[str, str]]:
         value = getattr(item, field.name)
         if isinstance(value, str) and value:
             yield field.name, value
+        elif isinstance(value, Mapping):
+            yield from ((f"against {name}", f"{number:,.4g}") for name, number in value.items())
         elif finite(value) is not None:
             number = f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
             yield _FACTS.get(field.name, field.name), number

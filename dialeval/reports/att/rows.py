@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import fmean
 
-from dialeval.metrics.game_results import GameResults, TurnRecord
+from dialeval.metrics.game_results import FRESH_WORST, GameResults, TurnRecord
 from dialeval.metrics.results import Result
 from dialeval.reports.format import (
     NONE,
@@ -74,14 +74,20 @@ def _grid(results: GameResults, metric: str, order: Iterable[str]) -> Grid:
     return Grid(list(attackers), defenders, by_pair)
 
 
-def over_attackers(grid: Grid) -> dict[str, dict[str, Result]]:
-    """The lowest of each defender's results over all attackers, and their mean."""
+def over_attackers(results: GameResults) -> dict[str, dict[str, Result]]:
+    """Each defender's accuracy on the worst of its fresh attackers, and the mean over them.
+
+    The interval of the worst is that of the minimum, where the run computed it.
+    """
+    grid = held_out(results)
+    computed = {cell.evaluator: cell for cell in results.select(FRESH_WORST)}
     lowest, mean = {}, {}
     nan = float("nan")
     for defender in grid.defenders:
         cells = list(grid.column(defender).values())
         if cells:
-            lowest[defender] = min(cells, key=lambda cell: cell.value)
+            selected = min(cells, key=lambda cell: cell.value)
+            lowest[defender] = computed.get(defender, selected)
             value = fmean(cell.value for cell in cells)
             mean[defender] = Result(
                 cells[0].metric, MEAN, defender, value, nan, nan, cells[0].n, ""
@@ -91,7 +97,7 @@ def over_attackers(grid: Grid) -> dict[str, dict[str, Result]]:
 
 def verdict_sentences(results: GameResults) -> list[str]:
     """The outcome in sentences: on the common pool, then on attackers that no game used."""
-    worst, fresh = table_two(results).row(WORST), over_attackers(held_out(results))[LOWEST]
+    worst, fresh = table_two(results).row(WORST), over_attackers(results)[LOWEST]
     sentences = []
     if worst:
         pool = max(detail(cell, "pool") or 0 for cell in worst.values())

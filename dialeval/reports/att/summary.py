@@ -19,7 +19,6 @@ from dialeval.reports.att.rows import (
     WORST,
     GamePoint,
     curve,
-    held_out,
     over_attackers,
     table_two,
 )
@@ -116,7 +115,7 @@ def summarise(runs: Mapping[str, GameResults]) -> GameSummary:
     results = list(runs.values())
     defenders = _in_order(run.defenders for run in results)
     grids = [table_two(run) for run in results]
-    fresh = [over_attackers(held_out(run)) for run in results]
+    fresh = [over_attackers(run) for run in results]
     attackers = _in_order(grid.attackers for grid in grids)
     table = {name: _spreads([grid.row(name) for grid in grids], defenders) for name in attackers}
     after = {_FRESH[name]: _spreads([cells[name] for cells in fresh], defenders)

@@ -35,7 +35,7 @@ def att_table(results: GameResults) -> Table:
 def held_out_table(results: GameResults) -> Table:
     """The accuracy of each frozen defender on attackers that were trained after the games."""
     grid = held_out(results)
-    rows, over = _rows(grid), over_attackers(grid)
+    rows, over = _rows(grid), over_attackers(results)
     if rows:
         rows += [(name, [_cell(over[name].get(defender)) for defender in grid.defenders])
                  for name in (LOWEST, MEAN)]  # fmt: skip
