@@ -19,6 +19,7 @@ from dialeval.models.embedding import CachedEmbedder
 from dialeval.scorers.baselines import NEUTRAL
 from dialeval.scorers.crossed import crossed_features
 from dialeval.scorers.embedding import Embed
+from dialeval.scorers.likelihoods import ContextLikelihood
 from dialeval.scorers.matching import default_matcher, matching_features
 from dialeval.scorers.row_cache import Matrix, RowCache
 
@@ -59,6 +60,7 @@ FAMILIES = {
     "matching": Family(True, 0.5, needs_states=True),
     "contrast": Family(True, needs_states=True, model="classes"),
     "affinity": Family(True, needs_states=True, model="human"),
+    "likelihood": Family(True, 0.1),
 }
 """Every family by name.
 
@@ -71,6 +73,8 @@ FAMILIES = {
 - `matching` asks the same of towers that were fitted in advance to another corpus.
 - `contrast` and `affinity` are Gaussian models of the towers' outputs: how the classes differ, and
   how contexts and responses go together in human pairs.
+- `likelihood` asks a language model what the context adds to the likelihood of the response. It is
+  slow, and only used where it is named: evaluator `stack+lm`.
 """
 
 
@@ -80,12 +84,15 @@ class FeatureStore:
     Args:
         embed (`Callable`, *optional*):
             Sentence encoder, from texts to vectors `(n, d)`; all-MiniLM-L6-v2 by default.
+        likelihood (`Callable`, *optional*):
+            From pairs to the features of `likelihood`; [`ContextLikelihood`] by default.
     """
 
-    def __init__(self, embed: Embed | None = None):
+    def __init__(self, embed: Embed | None = None, likelihood: Any = None):
         self.embed: Any = embed or CachedEmbedder()
         self._ngrams, self._crossed = RowCache(_ngram_rows), RowCache(_crossed_rows)
         self._towers = RowCache(self._tower_rows)
+        self._likelihood = RowCache(likelihood or ContextLikelihood())
 
     @property
     def has_states(self) -> bool:
@@ -108,6 +115,8 @@ class FeatureStore:
             return self._ngrams([response for _, response in pairs])
         if family == "crossed":
             return self._crossed([(turns[-_CROSSED_TURNS:], reply) for turns, reply in pairs])
+        if family == "likelihood":
+            return self._likelihood(pairs)
         if family == "response":
             return self.embed([response or " " for _, response in pairs])
         if family == "vectors":

@@ -65,6 +65,11 @@ EVALUATORS = Registry(
             "Cased n-grams, sentence vectors and words of context and response, stacked.",
         ),
         Entry(
+            "stack+lm", f"{_FITTING}:fit_stack",
+            "The stack and a language model's likelihoods; about one response a second on a core.",
+            {"name": "stack+lm", "families": ("ngrams", *CONTEXT_FAMILIES, "likelihood")},
+        ),
+        Entry(
             "surface", f"{_FITTING}:fit_stack",
             "Cased word and character n-grams of the response alone.",
             {"name": "surface", "families": ("ngrams",)},

@@ -1,0 +1,186 @@
+"""Features that are computed once, their solvers, and the towers that were fitted in advance."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from scipy.stats import multivariate_normal
+from sklearn.linear_model import Ridge
+
+from dialeval.dialogues import Pairing, Passage, Turn
+from dialeval.scorers.families import FeatureStore, texts_of_pairs
+from dialeval.scorers.gaussian import SHRINKAGE, class_ratio, mutual_information
+from dialeval.scorers.likelihoods import ContextLikelihood
+from dialeval.scorers.linear_features import Fold
+from dialeval.scorers.linear_solvers import fit_family
+from dialeval.scorers.matching import PATH, TOWERS, Matcher, default_matcher, lexical_features
+from dialeval.scorers.row_cache import RowCache
+from dialeval.scorers.stack import StackScorer
+from tests.scorers.test_stack import Letters, halves, passages
+
+
+class Counted:
+    """Rows of features, counting what is computed."""
+
+    def __init__(self, sparse: bool = False):
+        self.keys: list[str] = []
+        self.sparse = sparse
+
+    def __call__(self, keys: list[str]):
+        self.keys += keys
+        rows = np.array([[len(key), key.count("a")] for key in keys], dtype=float)
+        return csr_matrix(rows) if self.sparse else rows
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_row_is_computed_once_and_returned_in_order(sparse):
+    counted = Counted(sparse)
+    cache = RowCache(counted)
+    cache(["a", "bb"])
+    rows = cache(["ccc", "a", "a"])
+    rows = rows.toarray() if sparse else rows
+    assert rows.tolist() == [[3, 0], [1, 1], [1, 1]]
+    assert counted.keys == ["a", "bb", "ccc"]
+
+
+def test_a_full_cache_starts_again_and_a_call_that_is_too_large_is_not_kept():
+    counted = Counted()
+    cache = RowCache(counted, limit=3)
+    cache(["a", "bb"])
+    assert cache(["bb", "ccc", "dddd"])[:, 0].tolist() == [2, 3, 4]
+    assert len(cache) == 3
+    assert cache([*"abcde", "a"])[:, 1].tolist() == [1, 0, 0, 0, 0, 1]
+    assert len(cache) == 0
+
+
+def made_rows(n: int, width: int) -> tuple[np.ndarray, np.ndarray, list[Fold]]:
+    rng = np.random.default_rng(3)
+    rows, labels = rng.normal(2, 3, (n, width)), np.arange(n) % 2
+    rows[:, 0] += labels * 2
+    part = np.arange(n) // 2 % 3
+    left_out = rng.random(n) < 0.1  # rows that neither teach nor are held out in a fold
+    return rows, labels, [Fold((part != k) & ~left_out, part == k) for k in range(3)]
+
+
+@pytest.mark.parametrize(("n", "width"), [(60, 5), (30, 40)])  # by columns, and by rows
+def test_ridge_values_equal_those_of_separate_fits(n, width):
+    rows, labels, folds = made_rows(n, width)
+    model, values = fit_family(rows, labels, folds, 0, 0.5)
+    standard = (rows - rows.mean(0)) / rows.std(0)
+    for fold in folds:
+        ridge = Ridge(alpha=0.5 * fold.learn.sum(), fit_intercept=False)
+        ridge.fit(standard[fold.learn], 2 * labels[fold.learn] - 1)
+        np.testing.assert_allclose(
+            values[fold.held_out], ridge.predict(standard[fold.held_out]), rtol=1e-4, atol=1e-6
+        )
+    ridge = Ridge(alpha=0.5 * n, fit_intercept=False).fit(standard, 2 * labels - 1)
+    np.testing.assert_allclose(model(rows), ridge.predict(standard), rtol=1e-4, atol=1e-6)
+
+
+def shrunk(rows: np.ndarray) -> np.ndarray:
+    covariance = np.cov(rows.T)
+    share = max(SHRINKAGE, rows.shape[1] / (rows.shape[1] + len(rows)))
+    return (1 - share) * covariance + share * np.diag(np.diag(covariance))
+
+
+def test_gaussian_models_are_log_ratios_of_densities():
+    rng = np.random.default_rng(1)
+    rows, labels = rng.normal(size=(400, 4)), np.arange(400) % 2
+    rows[:, 2] += labels * rows[:, 0]
+    human, machine = rows[labels == 1], rows[labels == 0]
+    density = multivariate_normal(human.mean(0), shrunk(human))
+    other = multivariate_normal(machine.mean(0), shrunk(machine))
+    expected = density.logpdf(rows) - other.logpdf(rows)
+    np.testing.assert_allclose(class_ratio(rows, labels)(rows), expected, atol=1e-3)
+    context = multivariate_normal(human.mean(0)[:2], shrunk(human)[:2, :2])
+    response = multivariate_normal(human.mean(0)[2:], shrunk(human)[2:, 2:])
+    expected = density.logpdf(rows) - context.logpdf(rows[:, :2]) - response.logpdf(rows[:, 2:])
+    np.testing.assert_allclose(mutual_information(rows, labels)(rows), expected, atol=1e-3)
+
+
+def test_mutual_information_reads_human_pairs_only():
+    rng = np.random.default_rng(2)
+    rows, labels = rng.normal(size=(200, 4)), np.arange(200) % 2
+    first = mutual_information(rows, labels)(rows)
+    rows_of_others = rows.copy()
+    rows_of_others[labels == 0] = 9.0
+    assert mutual_information(rows_of_others, labels)(rows).tolist() == first.tolist()
+
+
+def test_texts_of_stored_pairs_equal_those_of_passages():
+    pairs = Pairing("human_random")(passages(count=20))
+    rows = [(tuple(turn["text"] for turn in row["context"]), row["response"]) for row in pairs]
+    assert texts_of_pairs(pairs) == rows
+    assert texts_of_pairs(pairs.select([3, 1])) == [rows[3], rows[1]]
+
+
+def test_lexical_features_read_marks_openings_words_and_pairs():
+    names = lexical_features("Well. Where are you?")
+    for name in ("end ?", "open well", "last where", "last2 where are", "end-last ? where",
+                 "close you", "asks 1", "word are", "pair where are"):  # fmt: skip
+        assert name in names
+    assert lexical_features("")[:2] == ["end 0", "open "]
+
+
+def test_the_towers_are_small_and_survive_saving(tmp_path):
+    assert PATH.stat().st_size <= 350_000
+    matcher = default_matcher()
+    states = np.random.default_rng(0).normal(0, 0.05, (3, 4, 384)).astype(np.float16)
+    texts = ["Where is it?", "In the kitchen.", ""]
+    outputs = matcher(texts, states)
+    assert outputs.shape == (3, len(TOWERS), matcher.width) and np.isfinite(outputs).all()
+    matcher.save(tmp_path / "towers.safetensors")
+    again = Matcher.load(tmp_path / "towers.safetensors")(texts, states)
+    np.testing.assert_allclose(again, outputs, atol=0.02 * np.abs(outputs).max())
+
+
+def test_the_towers_prefer_an_answer_to_the_question_that_was_asked():
+    """By their lexical part: the states are the same for all texts."""
+    matcher, states = default_matcher(), np.tile(default_matcher().tensors["mean"], (2, 1))
+    question = matcher(["Where are you from?", "Thank you so much!"], states)[:, 0]
+    answer = matcher(["From Germany, you?", "You are welcome."], states)[:, 2]
+    scores = question @ answer.T
+    assert scores[0, 0] + scores[1, 1] > scores[0, 1] + scores[1, 0]
+
+
+class Stub:
+    """A language model that finds responses likely that repeat a word of the context."""
+
+    signature = "stub"
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self, rows: list[Passage]) -> np.ndarray:
+        self.calls += len(rows)
+        context = [{word for turn in row.context for word in turn.text.split()} for row in rows]
+        return np.array([-5.0 + 2 * bool(words & set(row.response.split()))
+                         for row, words in zip(rows, context, strict=True)])  # fmt: skip
+
+
+def test_likelihoods_are_computed_once_and_read_from_disk_later(tmp_path):
+    pairs = [(("do you like tea",), "tea please"), (("hello",), "no"), (("hello",), "no")]
+    stub = Stub()
+    rows = ContextLikelihood(stub, tmp_path / "scores.txt")(pairs)
+    assert rows.tolist() == [[-3, -5, 2], [-5, -5, 0], [-5, -5, 0]]
+    assert stub.calls == 4  # two pairs, two responses alone
+    again = Stub()
+    assert ContextLikelihood(again, tmp_path / "scores.txt")(pairs).tolist() == rows.tolist()
+    assert again.calls == 0
+
+
+def test_a_stack_with_likelihoods_uses_them(tmp_path):
+    train, test = map(Pairing("human_random", seed=2), halves(passages(count=200)))
+    store = FeatureStore(Letters(), ContextLikelihood(Stub(), tmp_path / "scores.txt"))
+    scorer = StackScorer.fit(train, families=("ngrams", "likelihood"), store=store)
+    assert scorer.weights()["likelihood"] > 0
+    labels = np.asarray(test["label"]) == 1
+    # Answers to a question of the same kind share its words too, so some stay hidden.
+    assert ((scorer(test) >= 0.5) == labels).mean() > 0.65
+    alone = StackScorer.fit(train, families=("ngrams",), store=store)
+    assert ((alone(test) >= 0.5) == labels).mean() < 0.6
+
+
+def test_contexts_of_other_speakers_make_no_difference():
+    turns = (Turn("A", "Hi"), Turn("B", "Hello"))
+    others = tuple(Turn("X", turn.text) for turn in turns)
+    assert texts_of_pairs([Passage(turns, "Bye")]) == texts_of_pairs([Passage(others, "Bye")])
