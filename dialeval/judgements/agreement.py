@@ -32,6 +32,7 @@ def agreement(
     items: Sequence[Hashable],
     *,
     level: str = "nominal",
+    groups: Sequence[Hashable] | None = None,
     resamples: int = 1_000,
     seed: int = 0,
 ) -> AgreementResult:
@@ -44,8 +45,10 @@ def agreement(
             Which item each answer is about. Items with one answer say nothing about agreement.
         level (`str`, *optional*, defaults to `"nominal"`):
             `nominal`, `ordinal`, `interval` or `ratio`; used by alpha alone.
+        groups (`Sequence`, *optional*):
+            What the intervals draw, such as the context that several items share; items by default.
         resamples (`int`, *optional*, defaults to 1000):
-            Bootstrap draws of items.
+            Bootstrap draws.
         seed (`int`, *optional*, defaults to 0):
             Seed of the bootstrap.
 
@@ -68,7 +71,9 @@ def agreement(
     kept = counts[pairs]
     distances = _distances(kept, categories, level)
     # `ordinal` distances are made of the answers' frequencies; they stay those of the whole sample.
-    pi_table, alpha_table = _pi_columns(kept), _alpha_columns(kept, distances)
+    cluster = _clusters(items, groups)[pairs]
+    pi_table = _sum_by(_pi_columns(kept), cluster)
+    alpha_table = _sum_by(_alpha_columns(kept, distances), cluster)
     pi_bounds = sums_interval(pi_table, _pi_of_sums, resamples, seed)
     alpha_bounds = sums_interval(
         alpha_table, lambda sums: _alpha_of_sums(sums, distances), resamples, seed
@@ -121,7 +126,7 @@ def count_table(
     column = {value: index for index, value in enumerate(categories)}
     rows, names = codes_of(list(items))
     counts = np.zeros((len(names), len(categories)), dtype=np.int64)
-    np.add.at(counts, (rows, [column[value] for value in values]), 1)
+    np.add.at(counts, (rows, np.array([column[value] for value in values])), 1)
     return counts, categories
 
 
@@ -246,6 +251,20 @@ def _distances(counts: np.ndarray, values: Sequence[Any], level: str) -> np.ndar
         return gaps
     sums = np.square(numbers[:, None] + numbers[None, :])
     return np.divide(gaps, sums, out=np.zeros_like(gaps), where=sums > 0)
+
+
+def _clusters(items: Sequence[Hashable], groups: Sequence[Hashable] | None) -> np.ndarray:
+    """The group of each item, in the order of `count_table`."""
+    group_of = dict(zip(items, items if groups is None else groups, strict=True))
+    return codes_of(list(group_of.values()))[0]
+
+
+def _sum_by(table: np.ndarray, cluster: np.ndarray) -> np.ndarray:
+    """Rows summed by cluster."""
+    _, index = np.unique(cluster, return_inverse=True)
+    sums = np.zeros((index.max() + 1, table.shape[1]))
+    np.add.at(sums, index, table)
+    return sums
 
 
 def _numbers(answers: Sequence[Any], level: str) -> list[float]:

@@ -87,8 +87,8 @@ def win_rate(
     won, lost = (int((gap > 0).sum()) for gap in _gaps(table))
     numbers = _shares_with_bounds(table, resamples, seed)
     p_value = float(binomtest(won, won + lost).pvalue) if won + lost else 1.0
-    return {  # type: ignore[typeddict-item]  # the names of shares and bounds are built
-        **numbers,
+    return {
+        **numbers,  # type: ignore[typeddict-item]  # the names of shares and bounds are built
         "p_value": p_value,
         "items_won": won,
         "items_lost": lost,
@@ -107,7 +107,7 @@ def _shares_with_bounds(table: np.ndarray, resamples: int, seed: int) -> dict[st
     shares = sums / sums.sum(1, keepdims=True)  # the first row is the sample itself
     columns = dict(zip(OUTCOMES, shares.T, strict=True))
     columns["net"] = columns["win"] - columns["lose"]
-    numbers = {}
+    numbers: dict[str, float] = {}
     for name, values in columns.items():
         low, high = percentile_interval(values[1:])
         numbers |= {name: float(values[0]), f"{name}_low": low, f"{name}_high": high}

@@ -102,3 +102,12 @@ def test_bad_input_is_explained(answers, items, level, message):
 
 def test_a_majority_needs_more_than_a_tie():
     assert majority_answers(["y", "y", "n", "y", "n"], [1, 1, 1, 2, 2]) == {1: "y", 2: None}
+
+
+def test_items_of_one_group_are_drawn_together():
+    answers, items = ["a", "a", "a", "b"] * 20, [index // 2 for index in range(80)]
+    alone = agreement(answers, items, resamples=200)
+    together = agreement(answers, items, groups=[item // 2 for item in items], resamples=200)
+    assert alone["fleiss_pi"] == together["fleiss_pi"]
+    assert together["fleiss_pi_low"] == pytest.approx(together["fleiss_pi"])  # all groups are equal
+    assert alone["fleiss_pi_low"] < alone["fleiss_pi"] - 0.05
