@@ -6,6 +6,7 @@ from typing import Any
 
 from dialeval.judgements import Detection, Judgement, detection
 from dialeval.judgements.agreement import agreement, count_table, fleiss_pi, majority_answers
+from dialeval.judgements.items import order_key
 from dialeval.metrics.judgement_results import MAJORITY, PEOPLE
 from dialeval.metrics.results import Result
 from dialeval.protocols.people.scores import MetricScores
@@ -20,12 +21,16 @@ def negatives(judgements: Sequence[Judgement]) -> list[str]:
 
 
 def table_of(judgements: Sequence[Judgement], negative: str) -> list[Judgement]:
-    """Judgements about real passages and about those of one kind of negative."""
-    return [
-        row
-        for row in judgements
-        if row.task == "real" and (row.truth == REAL or row.system == negative)
-    ]
+    """Judgements about one kind of negative and about as many real items.
+
+    Chance is .5 only if both are equally many: of more real items some are drawn, by a hash of
+    their ids, so that every evaluator meets the same ones.
+    """
+    rows = [row for row in judgements if row.task == "real"]
+    fake = {row.item for row in rows if row.system == negative and row.truth == FAKE}
+    real = sorted({row.item for row in rows if row.truth == REAL}, key=order_key)
+    kept = fake | set(real[: len(fake)])
+    return [row for row in rows if row.item in kept]
 
 
 def real_or_not(
@@ -69,7 +74,7 @@ def real_or_not(
         if decided:
             yield _of_decisions(MAJORITY, negative, first, decided, resamples, seed, signature, {})
         for metric in metrics:
-            if metric.threshold is None:
+            if metric.threshold is None or metric.negative not in (None, negative):
                 continue
             predictions = _predictions(metric, first)
             if predictions:

@@ -31,12 +31,15 @@ class MetricScores:
             correlated.
         higher_is_human (`bool`, *optional*, defaults to `True`):
             Direction of the scores.
+        negative (`str`, *optional*):
+            The kind of negative that a discriminator was trained on; any by default.
     """
 
     name: str
     values: Mapping[Key, float]
     threshold: float | None = None
     higher_is_human: bool = True
+    negative: str | None = None
 
     def of(self, judgement: Judgement) -> float | None:
         """The score of the reply that a judgement is about."""
