@@ -56,15 +56,15 @@ def test_people_and_a_discriminator_are_compared_on_the_same_items():
     scores = {(item, ""): 0.9 if kind == "real" else 0.1 for item, kind in truth.items()}
     results = study_judgements(rows, [MetricScores("oracle", scores, 0.5)], QUICK)
     people = results.get("detection", "bot", "people")
-    # 20 real and 10 of the bot, three answers each; one of three is wrong about each of the bot's
-    assert people.value == pytest.approx(80 / 90) and people.n == 90
+    # 10 of the bot and as many real, three answers each; one of three is wrong about the bot's
+    assert people.value == pytest.approx(50 / 60) and people.n == 60
     assert people.details["classes"]["fake"]["recall"] == pytest.approx(2 / 3)
     assert results.get("detection", "random", "people").value == 1.0
     oracle = results.get("detection", "bot", "oracle")
-    assert oracle.value == 1.0 and oracle.details["fleiss_pi"] == 1.0 and oracle.n == 30
+    assert oracle.value == 1.0 and oracle.details["fleiss_pi"] == 1.0 and oracle.n == 20
     assert results.get("detection", "bot", "majority").value == 1.0
     plan = next(plan for plan in results.plans if "bot" in plan.question)
-    assert plan.settled and plan.items == 30
+    assert plan.settled and plan.items == 20
 
 
 def test_preferences_and_ratings():

@@ -53,7 +53,19 @@ def project_view(project: Project) -> dict[str, Any]:
 
 
 def item_view(store: JudgementStore, annotator: str, item: Item) -> dict[str, Any]:
-    """One item as an annotator sees it, in the order drawn for them."""
+    """One item as an annotator sees it, in the order drawn for them.
+
+    Args:
+        store (`JudgementStore`):
+            The project.
+        annotator (`str`):
+            Who sees it.
+        item (`Item`):
+            The item.
+
+    Returns:
+        `dict[str, Any]`: Values of the template.
+    """
     candidates = list(item.candidates)
     if item.swapped(annotator):
         candidates.reverse()

@@ -35,11 +35,13 @@ def data_of_run(folder: Path | str, human: Passages) -> AnnotationData:
     random: dict[str, str] = {}
     responses: dict[str, str] = {}
     for row in rows:
+        if row["scenario"] not in _SCENARIOS:
+            continue
         if row["label"] == 1:
             responses[row["id"]] = row["response"]
         elif row["scenario"] == "human_random":
             random.setdefault(row["id"], row["response"])
-        elif row["scenario"] == "human_machine" and row["system"] != SECOND_HUMAN:
+        elif row["system"] != SECOND_HUMAN:
             systems.setdefault(row["system"], {})[row["id"]] = row["response"]
     passages = [row for row in iterate(human) if responses.get(row.id) == row.response]
     if not passages:
