@@ -7,6 +7,7 @@ import typer
 from dialeval._version import __version__
 from dialeval.commands import (
     agreement,
+    analyse,
     annotate,
     card,
     check,
@@ -54,6 +55,7 @@ app.command("compare")(compare.compare)
 app.command("check")(check.check)
 app.command("transfer")(transfer.transfer)
 app.command("panel")(panel.panel)
+app.command("analyse")(analyse.analyse)
 app.command("annotate")(annotate.annotate)
 app.command("agreement")(agreement.agreement)
 app.command("perturb")(perturb.perturb)

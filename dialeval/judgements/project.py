@@ -48,7 +48,8 @@ class Scale:
             raise BadInput(f"expected NAME:LOW:HIGH:POINTS, but got {text!r}.") from None
         if not name or len(rest) > 2:
             raise BadInput(f"expected NAME:LOW:HIGH:POINTS, but got {text!r}.")
-        return cls(name, *rest, points=points)
+        low, high = (*rest, *("low", "high")[len(rest) :])
+        return cls(name, low, high, points)
 
 
 DEFAULT_SCALES = (

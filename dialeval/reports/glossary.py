@@ -229,6 +229,12 @@ GLOSSARY = {
         "with each other (Williams, 1959). The statistic t is positive where the first metric "
         "correlates more; a p-value below .05 counts as significant.",
     ),
+    "log-odds": GlossaryEntry(
+        "Log-odds with an informative prior",
+        "How much more frequent a word is on one side, shrunk by its frequency on both sides "
+        "together, so that rare words do not come out on top (Monroe et al., 2008). Positive: "
+        "typical of human; 0 means equally frequent.",
+    ),
 }  # fmt: skip
 
 

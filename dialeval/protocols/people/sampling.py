@@ -123,7 +123,8 @@ def _generated(
     passages: Sequence[Passage], replies: Mapping[str, str], count: int
 ) -> list[Passage]:
     """Passages to which a system gives a reply without `<unk>` that was not taken before."""
-    chosen, seen = [], set()
+    chosen: list[Passage] = []
+    seen: set[str] = set()
     for passage in passages:
         text = replies.get(passage.id, "")
         key = " ".join(text.lower().split())
@@ -239,7 +240,7 @@ def _continuations(
     dialogues: Sequence[Dialogue], turns: int
 ) -> dict[tuple[tuple[str, str], ...], tuple[str, ...]]:
     """New turns of each conversation by its beginning."""
-    continuations = {}
+    continuations: dict[tuple[tuple[str, str], ...], tuple[str, ...]] = {}
     for dialogue in dialogues:
         start = int(dialogue.extra.get("context_turns", 1))
         context = tuple((turn.speaker, turn.text) for turn in dialogue.turns[:start])
