@@ -187,12 +187,16 @@ def _read_chats(chats: list[str]) -> dict[str, list]:
 
 
 def _create(run: AnnotationRun, items: list[Item]) -> JudgementStore:
+    from json import dumps
+
+    from dialeval.files import atomic_write_text
     from dialeval.judgements.items import write_items
     from dialeval.judgements.store import JudgementStore
 
     folder = Path(run.output_dir)
     store = JudgementStore.create(folder / DATABASE, _project(run), items)
     write_items(store.items.values(), folder / "items.jsonl")
+    atomic_write_text(folder / "project.json", dumps(store.project.to_dict(), indent=2) + "\n")
     return store
 
 

@@ -62,6 +62,10 @@ class Identities:
         """The secret of the link with which anyone may join."""
         return self._keyed("invitation")[:32]
 
+    def export_token(self) -> str:
+        """The secret of the address for downloading the judgements."""
+        return self._keyed("export")[:32]
+
     def name_of_token(self, token: str) -> str | None:
         """The annotator whose personal link has this secret."""
         names = [name for name in self.annotators() if hmac.compare_digest(self.token(name), token)]

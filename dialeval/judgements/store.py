@@ -5,6 +5,7 @@ import secrets
 import sqlite3
 import time
 from collections.abc import Iterable, Mapping
+from hashlib import sha256
 from pathlib import Path
 
 from dialeval.errors import BadInput
@@ -46,7 +47,9 @@ class JudgementStore:
         self.assignment = Assignment(self.database, self.project, self.items)
 
     @classmethod
-    def create(cls, path: Path | str, project: Project, items: Iterable[Item]) -> "JudgementStore":
+    def create(
+        cls, path: Path | str, project: Project, items: Iterable[Item], secret: str = ""
+    ) -> "JudgementStore":
         """A new project, or the one that is there if it is the same.
 
         Args:
@@ -56,6 +59,8 @@ class JudgementStore:
                 Its settings.
             items (`Iterable[Item]`):
                 Its items.
+            secret (`str`, *optional*):
+                Text that links and pseudonyms are made from; random by default.
 
         Returns:
             `JudgementStore`: Ready to serve.
@@ -75,7 +80,7 @@ class JudgementStore:
         db = sqlite3.connect(partial)
         with db:
             db.executescript(SCHEMA)
-            values = {"project": json.dumps(project.to_dict()), "secret": secrets.token_hex(32)}
+            values = {"project": json.dumps(project.to_dict()), "secret": _secret(secret)}
             db.executemany("INSERT INTO meta VALUES (?, ?)", values.items())
             db.executemany(
                 "INSERT INTO items VALUES (?, ?, ?)",
@@ -252,3 +257,8 @@ class JudgementStore:
                 hint=f"Answers are {', '.join(next(iter(self.project.fields.values())))}.",
             )
         return answer
+
+
+def _secret(text: str) -> str:
+    """The key of links and pseudonyms in hexadecimal."""
+    return sha256(text.encode()).hexdigest() if text else secrets.token_hex(32)

@@ -1,8 +1,9 @@
 """Routes of the annotation page: join, judge, undo."""
 
+import json
 import secrets
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from hmac import compare_digest
 from typing import Any
 from urllib.parse import parse_qsl
@@ -70,6 +71,7 @@ def build_app(store: JudgementStore, settings: WebSettings | None = None) -> Sta
         Route("/task", pages.handle(pages.task), methods=["GET"]),
         Route("/answer", pages.handle(pages.answer), methods=["POST"]),
         Route("/undo", pages.handle(pages.undo), methods=["POST"]),
+        Route("/export/{token}", pages.handle(pages.export), methods=["GET"]),
         Route("/healthz", lambda _: PlainTextResponse("ok"), methods=["GET"]),
     ]
     hosts = Middleware(TrustedHostMiddleware, allowed_hosts=list(pages.settings.hosts))
@@ -183,6 +185,19 @@ class _Pages:
         done = self.store.undo(self._annotator(session), form.get("item", ""))
         return RedirectResponse(f"/task?notice={'undone' if done else 'no-undo'}", 303)
 
+    def export(self, request: Request, session: str, form: dict[str, str]) -> Response:
+        """All judgements with pseudonyms, for the owner of the project alone."""
+        if not self.joins.allow(_address(request)):
+            raise _Refused(429, "Too many attempts. Please wait a minute.")
+        token = self.store.identities.export_token().encode()
+        if not compare_digest(request.path_params["token"].encode(), token):
+            raise _Refused(403, "This link is not valid.")
+        lines = [
+            json.dumps(asdict(row), ensure_ascii=False) + "\n" for row in self.store.judgements()
+        ]
+        headers = {"Content-Disposition": 'attachment; filename="judgements.jsonl"'}
+        return Response("".join(lines), media_type="application/x-ndjson", headers=headers)
+
     # Checks
 
     def _check_rate(self, request: Request, session: str) -> None:
@@ -250,12 +265,12 @@ class _Pages:
         response.headers["Referrer-Policy"] = "same-origin"
 
     def _set_cookie(self, response: Response, session: str) -> None:
-        # A page inside the Hub's page is a third party to the browser.
-        embedded = self.settings.embedded
-        response.set_cookie(
-            COOKIE, session, max_age=180 * 24 * 3600, httponly=True, secure=embedded,
-            samesite="none" if embedded else "lax", partitioned=embedded,
-        )  # fmt: skip
+        """Keep the session; a page inside the Hub's page is a third party to the browser."""
+        wide = "SameSite=None; Secure; Partitioned" if self.settings.embedded else "SameSite=Lax"
+        age = 180 * 24 * 3600
+        response.headers.append(
+            "set-cookie", f"{COOKIE}={session}; Max-Age={age}; Path=/; HttpOnly; {wide}"
+        )
 
     def _personal_link(self, request: Request, annotator: str) -> str:
         """The link with which an invited annotator can return from another browser."""

@@ -62,7 +62,19 @@ def sample_responses(
     passages: Sequence[Passage],
     on_progress: Callable[[float, float, str], None] | None = None,
 ) -> list[list[Passage]]:
-    """Different responses that a responder samples to each context."""
+    """Different responses that a responder samples to each context.
+
+    Args:
+        responder (`Responder`):
+            The generator.
+        passages (`Sequence[Passage]`):
+            Contexts.
+        on_progress (`Callable`, *optional*):
+            Called with done, total and a description.
+
+    Returns:
+        `list[list[Passage]]`: One list per context, without empty and repeated responses.
+    """
     groups: list[list[Passage]] = []
     for number, passage in enumerate(passages):
         if on_progress is not None:
