@@ -17,7 +17,10 @@ import dialeval
 from dialeval import metrics, registration
 
 ROOT = Path(__file__).resolve().parents[1]
-NAMES = ["adversuc", "distinct", "ere", "human_vs_random", "machine_vs_random", "robustness"]
+NAMES = [
+    "adversuc", "agreement", "distinct", "ere", "human_vs_random", "machine_vs_random",
+    "robustness", "win_rate",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -13,13 +13,16 @@ import dialeval
 from dialeval import metrics, registration
 from dialeval.dialogues import Passage, iterate, to_passages
 from dialeval.dialogues.types import alternate
+from dialeval.judgements import agreement, win_rate
 from dialeval.metrics.modules import accepted_keywords
 from dialeval.scorers import Decision, save_scorer
 from dialeval.scorers.baselines import LengthScorer
 
 ROOT = Path(__file__).resolve().parents[1]
-NAMES = ["adversuc", "distinct", "ere", "human_vs_random", "machine_vs_random", "relevance",
-         "robustness"]  # fmt: skip
+NAMES = [
+    "adversuc", "agreement", "distinct", "ere", "human_vs_random", "machine_vs_random",
+    "relevance", "robustness", "win_rate",
+]  # fmt: skip
 SCENARIOS = ["human_human", "machine_machine", "human_random", "human_next"]
 
 
@@ -48,6 +51,8 @@ def cases() -> dict[str, tuple[dict, dict]]:
     settings = interval | {"threshold": 0.45}
     scenarios = [name for name in SCENARIOS for _ in range(n // 4)]
     marks = [row % 3 == 0 for row in range(n)]
+    answers = ["real" if row % 3 else "fake" for row in range(n)]
+    outcomes = [("win", "lose", "tie", "win")[row % 4] for row in range(n)]
     replies = [f"word {row % 7} of {row % 3}" for row in range(n)]
     folds = [row // 10 % 2 for row in range(n)]
     human = [score + 0.2 for score in scores]
@@ -56,6 +61,14 @@ def cases() -> dict[str, tuple[dict, dict]]:
         "adversuc": (
             given | settings | {"pairs": pairs, "folds": folds},
             metrics.adversuc(scores, labels, pairs=pairs, folds=folds, **settings),
+        ),
+        "agreement": (
+            {"predictions": answers, "references": groups, "resamples": 50, "seed": 3},
+            agreement(answers, groups, resamples=50, seed=3),
+        ),
+        "win_rate": (
+            {"predictions": outcomes, "groups": groups, "resamples": 50},
+            win_rate(outcomes, groups, resamples=50),
         ),
         "distinct": (
             {"predictions": replies, "repeat_n": 1},
@@ -177,6 +190,8 @@ def test_modules_combine_though_their_keywords_differ(evaluate, caplog):
         ("distinct", {"predictions": [3]}, "don't match the expected format"),
         ("robustness", {"predictions": [0.5], "references": [1]}, "Pass should_change=True"),
         ("human_vs_random", {"predictions": [], "references": []}, "there are no responses"),
+        ("agreement", {"predictions": ["a"], "references": ["1"]}, "two answers or more"),
+        ("win_rate", {"predictions": ["won"]}, "win, lose or tie, but there is 'won'"),
     ],
 )
 @pytest.mark.parametrize("keep_in_memory", [False, True])
@@ -197,7 +212,7 @@ def test_an_unknown_keyword_is_ignored_with_a_warning(caplog):
 
 
 def test_unknown_names_list_the_choices(evaluate):
-    with pytest.raises(ValueError, match="Choose one of adversuc, distinct, ere, "):
+    with pytest.raises(ValueError, match="Choose one of adversuc, agreement, distinct, "):
         dialeval.load("adversucc")
     with pytest.raises(ValueError, match="'text'. Choose one of default, texts"):
         evaluate.load("dialeval/adversuc", "text")

@@ -6,6 +6,9 @@ import typer
 
 from dialeval._version import __version__
 from dialeval.commands import (
+    agreement,
+    analyse,
+    annotate,
     card,
     check,
     compare,
@@ -52,6 +55,9 @@ app.command("compare")(compare.compare)
 app.command("check")(check.check)
 app.command("transfer")(transfer.transfer)
 app.command("panel")(panel.panel)
+app.command("analyse")(analyse.analyse)
+app.command("annotate")(annotate.annotate)
+app.command("agreement")(agreement.agreement)
 app.command("perturb")(perturb.perturb)
 app.command("robustness")(robustness.robustness)
 app.command("list")(list.list_)

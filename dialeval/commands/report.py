@@ -97,6 +97,8 @@ def _write_page(protocol: str, run: Path, output: Path | None) -> Path:
 _PAGES = {
     "game": "dialeval.reports.att:write_att_report",
     "robustness": "dialeval.reports.robustness:write_robustness_report",
+    "analysis": "dialeval.reports.analysis:write_analysis_report",
+    "judgements": "dialeval.reports.people:write_judgement_report",
 }
 """Functions that write other pages, imported when they are used."""
 

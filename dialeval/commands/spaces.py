@@ -1,5 +1,6 @@
 """`dialeval spaces`: the metric folders as Spaces, on the Hub or on this machine."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -38,3 +39,27 @@ def serve(
     check_names([name])
     say(f"Serving [bold]{escape(name)}[/]; stop it with Ctrl-C")
     launch(name, server_port=port)
+
+
+@app.command("annotate")
+def annotate(
+    project: Annotated[Path, typer.Argument(help="Output folder of `dialeval annotate`.")],
+    name: Annotated[str, typer.Argument(help="owner/name of the Space.")],
+    title: Annotated[str, typer.Option(help="Heading of the Space.")] = "",
+    output_dir: Annotated[
+        Path | None,
+        typer.Option("--output-dir", "-o", help="Write the Space's files here instead."),
+    ] = None,
+) -> None:
+    """Upload an annotation project: items to a private dataset, the page to a Space.
+
+    The Space needs persistent storage and the secret HF_TOKEN, which reads the dataset. Its log
+    has the invitation for annotators.
+    """
+    from dialeval.hub.annotation_space import push_annotation, write_space
+
+    if output_dir is not None:
+        say(f"Written: [bold]{escape(str(write_space(output_dir, f'{name}-items', title)))}[/]")
+        return
+    out.print(escape(push_annotation(project, name, title)), soft_wrap=True)
+    say("Add persistent storage and the secret HF_TOKEN in the settings of the Space.")

@@ -135,17 +135,21 @@ class Frame:
         points = zip(self.across(x).tolist(), self.up(y).tolist(), strict=True)
         return " ".join(f"{right:.1f},{down:.1f}" for right, down in points)
 
-    def _axes(self, across: str, up: str) -> list[Markup]:
-        floor, side = self.height - self.bottom, self.left
-        parts = []
+    def horizontal_axis(self, name: str) -> list[Markup]:
+        """Grid, numbers and name of the horizontal axis."""
+        floor, parts = self.height - self.bottom, []
         for at in ticks(*self.x):
             parts.append(self.line([at, at], self.y, "grid"))
             parts.append(_label("tick middle", float(self.across(at)), floor + 14, _tick(at)))
+        middle = (self.left + self.width - 10) / 2
+        return [*parts, _label("name middle", middle, self.height - 6, name)]
+
+    def _axes(self, across: str, up: str) -> list[Markup]:
+        floor, side = self.height - self.bottom, self.left
+        parts = self.horizontal_axis(across)
         for at in ticks(*self.y):
             parts.append(self.line(self.x, [at, at], "grid"))
             parts.append(_label("tick end", side - 5, float(self.up(at)) + 3.5, _tick(at)))
-        middle = (side + self.width - 10) / 2
-        parts.append(_label("name middle", middle, self.height - 6, across))
         turned = Markup('<text class="name middle" transform="translate(11 {:.1f}) rotate(-90)">')
         return [*parts, turned.format((floor + 8) / 2) + up + Markup("</text>")]
 

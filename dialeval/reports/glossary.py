@@ -210,6 +210,42 @@ GLOSSARY = {
         "The share of decisions that stay the same although the perturbation changes the meaning. "
         "From 0 to 1; lower is better.",
     ),
+    "fleiss-pi": GlossaryEntry(
+        "Fleiss' pi",
+        "Agreement among annotators beyond what the frequencies of the answers give by chance "
+        "(Fleiss, 1971), also called Fleiss' kappa; of a discriminator it is agreement with the "
+        "majority of the annotators. From below 0 through 0 (chance) to 1 (perfect); higher means "
+        "that the answers can be reproduced.",
+    ),
+    "krippendorff-alpha": GlossaryEntry(
+        "Krippendorff's alpha",
+        "One minus observed over expected disagreement, for any number of answers per item; at the "
+        "level ordinal, answers that are close on the scale disagree less (Krippendorff, 2011). "
+        "From below 0 through 0 (chance) to 1 (perfect); higher is better.",
+    ),
+    "bradley-terry": GlossaryEntry(
+        "Bradley-Terry strength",
+        "Log-strength of a system in a model where the chance to be preferred depends on the "
+        "difference of two strengths (Bradley and Terry, 1952); a tie is half a win. The mean over "
+        "systems is 0; higher is better.",
+    ),
+    "sign-test": GlossaryEntry(
+        "Sign test",
+        "The chance of so unequal numbers of won and lost items if both systems were equally good; "
+        "ties are left out. From 0 to 1; below .05 the preference counts as significant.",
+    ),
+    "williams-test": GlossaryEntry(
+        "Williams' test",
+        "Whether two metrics correlate equally with the same ratings, given how they correlate "
+        "with each other (Williams, 1959). The statistic t is positive where the first metric "
+        "correlates more; a p-value below .05 counts as significant.",
+    ),
+    "log-odds": GlossaryEntry(
+        "Log-odds with an informative prior",
+        "How much more frequent a word is on one side, shrunk by its frequency on both sides "
+        "together, so that rare words do not come out on top (Monroe et al., 2008). Positive: "
+        "typical of human; 0 means equally frequent.",
+    ),
 }  # fmt: skip
 
 

@@ -136,7 +136,7 @@ def read_options(
         filters=replace(FILTERS[filter], **given),
         skip_bad=skip_bad,
         author=author,
-        columns=_columns(column or []),
+        columns=column_names(column or []),
         turn_separator=turn_separator,
         **rest,
     )
@@ -177,7 +177,8 @@ def _say_skipped(problems: list[Any], most: int = 20) -> None:
         err.print(f"  … and {len(problems) - most} more")
 
 
-def _columns(pairs: list[str]) -> dict[str, str]:
+def column_names(pairs: list[str]) -> dict[str, str]:
+    """Names of columns from `FIELD=NAME` options."""
     from dialeval.dialogues import BadInput
 
     for pair in pairs:

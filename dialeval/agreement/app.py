@@ -1,0 +1,4 @@
+from dialeval.hub.spaces import launch
+
+if __name__ == "__main__":
+    launch("agreement")

@@ -1,0 +1,101 @@
+"""The annotation page as a Space: nothing secret in it, and its `app.py` serves."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from unittest.mock import create_autospec
+
+import pytest
+from huggingface_hub import HfApi
+
+from dialeval.errors import BadInput
+from dialeval.hub.annotation_space import push_annotation, space_files, write_space
+from dialeval.judgements.items import write_items
+from dialeval.judgements.project import Project
+from dialeval.judgements.web.space import open_project
+from tests.judgements.annotation import Client, free_port, make_items
+
+pytest.importorskip("uvicorn", reason="install the extra `annotate`")
+
+
+@pytest.fixture
+def project(tmp_path):
+    folder = tmp_path / "project"
+    folder.mkdir()
+    write_items(make_items("human", 6), folder / "items.jsonl")
+    (folder / "project.json").write_text(json.dumps(Project("human").to_dict()))
+    return folder
+
+
+def test_items_go_to_a_private_dataset_and_not_to_the_space(project):
+    api = create_autospec(HfApi, instance=True)
+    uploaded = {}
+    api.upload_folder.side_effect = lambda **given: uploaded.update(
+        {given["repo_id"]: (given, sorted(os.listdir(given["folder_path"])))}
+    )
+    assert push_annotation(project, "me/turing", "A test: really", api=api) == "me/turing"
+    created = {call.args[0]: call.kwargs for call in api.create_repo.call_args_list}
+    assert created["me/turing-items"]["private"] is True
+    assert created["me/turing"]["space_sdk"] == "docker"
+    assert uploaded["me/turing-items"][0]["allow_patterns"] == ["items.jsonl", "project.json"]
+    assert uploaded["me/turing"][1] == ["Dockerfile", "README.md", "app.py", "requirements.txt"]
+    with pytest.raises(BadInput, match="expected owner/name"):
+        push_annotation(project, "turing", api=api)
+    (project / "items.jsonl").unlink()
+    with pytest.raises(BadInput, match="no items.jsonl here"):
+        push_annotation(project, "me/turing", api=api)
+
+
+def test_answers_need_persistent_storage(project, tmp_path, monkeypatch):
+    with pytest.raises(BadInput, match="answers would be lost"):
+        open_project(project, tmp_path / "none")
+    monkeypatch.setenv("DIALEVAL_ALLOW_EPHEMERAL", "1")
+    monkeypatch.setenv("DIALEVAL_SECRET", "of the Space")
+    (tmp_path / "one").mkdir(), (tmp_path / "two").mkdir()
+    first, second = (open_project(project, tmp_path / name) for name in ("one", "two"))
+    assert first.identities.invitation() == second.identities.invitation()  # links stay valid
+    assert "human" not in space_files("me/x", "x")["app.py"]
+
+
+def test_the_app_of_a_space_serves_and_the_owner_can_download(project, tmp_path):
+    space = write_space(tmp_path / "space", "me/turing-items", "Turing")
+    (tmp_path / "data").mkdir()
+    app = (space / "app.py").read_text()
+    assert 'launch_space("me/turing-items")' in app
+    call = (
+        f'launch_space("me/turing-items", Path({str(project)!r}), Path({str(tmp_path / "data")!r}))'
+    )
+    app = "from pathlib import Path\n" + re.sub(r"launch_space\(\".*\"\)", call, app)
+    (space / "app.py").write_text(app)
+    port = free_port()
+    environment = os.environ | {"PORT": str(port)}
+    with (tmp_path / "log").open("w") as log:
+        process = subprocess.Popen(
+            [sys.executable, "app.py"], cwd=space, env=environment, stdout=log
+        )
+    try:
+        client, server = None, type("Server", (), {"port": port})
+        for _ in range(300):
+            assert process.poll() is None
+            try:
+                client = Client(server).get("/healthz")
+                break
+            except OSError:
+                time.sleep(0.1)
+        assert client.page == "ok"
+        links = re.findall(r"http://\S+?(/(?:join|export)/\w+)", (tmp_path / "log").read_text())
+        assert Client(server).get("/").status == 403
+        visitor = Client(server).get(links[0])
+        assert "SameSite=None; Secure; Partitioned" in visitor.headers["set-cookie"]
+        annotator = Client(server).join("ann", links[0])
+        annotator.answer("left")
+        assert "huggingface.co" in annotator.headers["content-security-policy"]
+        [row] = Client(server).get(links[1]).page.splitlines()
+        assert json.loads(row)["answer"] in ("win", "lose")
+        assert Client(server).get("/export/guess").status == 403
+    finally:
+        process.kill()
+        process.wait(20)
