@@ -21,6 +21,7 @@ from dialeval.responders.generators import Generator
 from dialeval.responders.likelihood import token_log_probs
 from dialeval.scorers.ranking import Pack, additive_mask, pack, packable, packed_batch
 
+BATCH_TOKENS = 1_024
 PACKED_ROW = 512  # tokens of a context with its responses, beyond which attention costs more
 _Batch = tuple[np.ndarray, Callable[[Sequence[float] | None], Tensor]]
 
@@ -137,7 +138,7 @@ def policy_backward(
     *,
     average_over: str = "responses",
     at_temperature: bool = False,
-    batch_tokens: int = 1_024,
+    batch_tokens: int = BATCH_TOKENS,
     dropout: bool = False,
     autocast: Callable[[], AbstractContextManager[Any]] = nullcontext,
 ) -> float:
