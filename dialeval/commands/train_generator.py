@@ -6,6 +6,7 @@ import typer
 
 from dialeval.commands.console import out, say
 from dialeval.commands.settings import with_settings
+from dialeval.settings.adversarial import AdversarialConfig
 from dialeval.settings.training import GeneratorConfig, GeneratorRun
 
 Config = Annotated[
@@ -17,19 +18,45 @@ Config = Annotated[
 ]
 
 
-@with_settings("generator", run=GeneratorRun, settings=GeneratorConfig)
+@with_settings(
+    "generator", run=GeneratorRun, settings=GeneratorConfig, adversarial=AdversarialConfig
+)
 def train_generator(
-    run: GeneratorRun, settings: GeneratorConfig, config: Config = "default"
+    run: GeneratorRun,
+    settings: GeneratorConfig,
+    adversarial: AdversarialConfig,
+    config: Config = "default",
 ) -> None:
     """Train a generator and report its perplexity, with sample responses.
 
     With no options it trains a small GPT-2 from scratch on the embedded corpus, in under ten
-    minutes on two cores.
+    minutes on two cores. With --objective reinforce, regs-mc or regs-partial it is then trained on
+    the scores of a discriminator that learns in turn to distinguish its replies from human ones.
     """
+    if adversarial.uses_rewards:
+        _train_with_rewards(run, settings, adversarial)
+        return
     from dialeval.reports.training import TrainingProgress, generator_table
     from dialeval.training.generator import train_generator as train
 
     with TrainingProgress() as progress:
         results = train(run, settings, progress)
     out.print(generator_table(results))
+    say(f"Saved to [bold]{run.output_dir}[/]; use it with: dialeval generate --model DIR")
+
+
+def _train_with_rewards(
+    run: GeneratorRun, settings: GeneratorConfig, adversarial: AdversarialConfig
+) -> None:
+    from dialeval.reports.adversarial import (
+        AdversarialProgress,
+        adversarial_table,
+        write_adversarial_report,
+    )
+    from dialeval.training.adversarial_run import train_with_rewards
+
+    with AdversarialProgress() as progress:
+        results = train_with_rewards(run, settings, adversarial, progress)
+    out.print(adversarial_table(results))
+    say(f"Report: {write_adversarial_report(run.output_dir)}")
     say(f"Saved to [bold]{run.output_dir}[/]; use it with: dialeval generate --model DIR")

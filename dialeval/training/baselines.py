@@ -142,7 +142,8 @@ class CriticBaseline:
         embedding = generator.model.get_input_embeddings()
         size = max(len(generator.tokenizer), getattr(embedding, "num_embeddings", 0))
         shape = HierarchicalConfig(
-            vocab_size=size, hidden_size=config.critic_size, dropout=0.0, num_labels=1,
+            vocab_size=size, hidden_size=config.critic_size, dropout=0.0,
+            id2label={0: "value"}, label2id={"value": 0},
             pad_token_id=generator.pad_id, eos_token_id=generator.end_ids[-1],
         )  # fmt: skip
         self.model = HierarchicalCritic(shape).to(accelerator.device)
