@@ -95,7 +95,7 @@ def _study_view(results: RegsResults) -> dict[str, Any]:
 
 def _cell(results: RegsResults, head: Column, system: str) -> tuple[str, str]:
     one = cell(results, head, system)
-    return cell_text(head, one and one.value), interval_text(one)
+    return cell_text(head, None if one is None else one.value), interval_text(one)
 
 
 def _facts(results: RegsResults) -> list[tuple[str, str]]:

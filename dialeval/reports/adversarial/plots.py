@@ -1,6 +1,7 @@
 """Curves of training with rewards: one small plot per number, one line per method."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from markupsafe import Markup
 
@@ -21,7 +22,7 @@ NAMES = {
 Runs = Mapping[str, Sequence[PolicyRecord]]
 
 
-def curve_plots(runs: Runs, kinds: Mapping[str, str]) -> list[dict[str, object]]:
+def curve_plots(runs: Runs, kinds: Mapping[str, str]) -> list[dict[str, Any]]:
     """A plot for each number of the validations.
 
     Args:
@@ -33,7 +34,9 @@ def curve_plots(runs: Runs, kinds: Mapping[str, str]) -> list[dict[str, object]]
     Returns:
         `list[dict]`: Name and picture of each plot that has a value.
     """
-    plots = [{"name": NAMES[name], "plot": _plot(name, runs, kinds)} for name in CURVES]
+    plots: list[dict[str, Any]] = [
+        {"name": NAMES[name], "plot": _plot(name, runs, kinds)} for name in CURVES
+    ]
     return [plot for plot in plots if plot["plot"]]
 
 

@@ -72,7 +72,8 @@ def regs_table(results: RegsResults) -> Table:
     for system in results.systems:
         cells = [(head, cell(results, head, system)) for head in heads]
         texts = [
-            _text(cell_text(head, one and one.value), interval_text(one)) for head, one in cells
+            _text(cell_text(head, None if one is None else one.value), interval_text(one))
+            for head, one in cells
         ]
         table.add_row(Text(one_line(system)), *texts)
     lines = [*sentences(results), results.signature]
