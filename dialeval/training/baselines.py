@@ -35,7 +35,19 @@ class Baseline(Protocol):
         ...
 
     def learn(self, drawn: Drawn, rewards: Rewards, valid: np.ndarray) -> dict[str, float]:
-        """Update it with the rewards of valid responses; numbers to log."""
+        """Update it with the rewards of valid responses.
+
+        Args:
+            drawn (`Drawn`):
+                Sampled responses.
+            rewards (`Sequence[np.ndarray]`):
+                The reward of each token.
+            valid (`np.ndarray`):
+                Which responses have one.
+
+        Returns:
+            `dict[str, float]`: Numbers to log.
+        """
         ...
 
 
@@ -49,6 +61,19 @@ class NoBaseline:
         return np.zeros(len(drawn) // drawn.n)
 
     def learn(self, drawn: Drawn, rewards: Rewards, valid: np.ndarray) -> dict[str, float]:
+        """Nothing to learn.
+
+        Args:
+            drawn (`Drawn`):
+                Sampled responses.
+            rewards (`Sequence[np.ndarray]`):
+                The reward of each token.
+            valid (`np.ndarray`):
+                Which responses have one.
+
+        Returns:
+            `dict[str, float]`: Numbers to log.
+        """
         return {}
 
 
@@ -99,6 +124,19 @@ class MeanBaseline(NoBaseline):
         return np.full(len(drawn) // drawn.n, np.nan_to_num(self.mean[-1]))
 
     def learn(self, drawn: Drawn, rewards: Rewards, valid: np.ndarray) -> dict[str, float]:
+        """Mix the batch's means into the running ones.
+
+        Args:
+            drawn (`Drawn`):
+                Sampled responses.
+            rewards (`Sequence[np.ndarray]`):
+                The reward of each token.
+            valid (`np.ndarray`):
+                Which responses have one.
+
+        Returns:
+            `dict[str, float]`: Numbers to log.
+        """
         sums = np.zeros((2, len(self.mean)))
         for reward, use in zip(rewards, valid, strict=True):
             if use and len(reward):
@@ -159,7 +197,19 @@ class CriticBaseline:
             return self._all_values(drawn)[:: drawn.n, 0].double().cpu().numpy()
 
     def learn(self, drawn: Drawn, rewards: Rewards, valid: np.ndarray) -> dict[str, float]:
-        """One step on the mean squared error to the rewards."""
+        """One step on the mean squared error to the rewards.
+
+        Args:
+            drawn (`Drawn`):
+                Sampled responses.
+            rewards (`Sequence[np.ndarray]`):
+                The reward of each token.
+            valid (`np.ndarray`):
+                Which responses have one.
+
+        Returns:
+            `dict[str, float]`: Numbers to log.
+        """
         predicted = self._predict(drawn)  # (responses, time)
         targets, counted = torch.zeros_like(predicted), torch.zeros_like(predicted)
         for row, reward in enumerate(rewards):

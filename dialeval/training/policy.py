@@ -195,7 +195,19 @@ def policy_backward(
 def drawn_log_probs(
     generator: Generator, drawn: Drawn, batch_tokens: int = 2_048
 ) -> list[np.ndarray]:
-    """log p of each token of each response, without dropout, at temperature 1."""
+    """log p of each token of each response, without dropout, at temperature 1.
+
+    Args:
+        generator (`Generator`):
+            The generator.
+        drawn (`Drawn`):
+            Responses.
+        batch_tokens (`int`, *optional*, defaults to 2048):
+            Tokens of a batch.
+
+    Returns:
+        `list[np.ndarray]`: One array per response.
+    """
     generator.model.eval()
     chosen = np.array([row for row, ids in enumerate(drawn.responses) if ids], dtype=int)
     read = _packed_batches if packable(generator.model) else _padded_batches

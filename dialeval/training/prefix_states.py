@@ -28,7 +28,14 @@ class PrefixStates(Protocol):
         ...
 
     def start(self, response: Tensor, prefix: Tensor, left: Tensor) -> None:
-        """Begin a batch with these prefixes, after which at most `left` tokens follow."""
+        """Begin a batch with these prefixes.
+
+        Args:
+            response, prefix (`Tensor`):
+                Which response, and how many of its tokens, for each roll-out.
+            left (`Tensor`):
+                Tokens that may follow at most.
+        """
         ...
 
     def step(self, tokens: Tensor) -> Tensor:

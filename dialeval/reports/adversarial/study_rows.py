@@ -35,7 +35,19 @@ def columns(results: RegsResults) -> list[Column]:
 
 
 def cell(results: RegsResults, column: Column, system: str) -> Result | None:
-    """The number of a system in a column."""
+    """The number of a system in a column.
+
+    Args:
+        results (`RegsResults`):
+            The study.
+        column (`Column`):
+            Metric and evaluator.
+        system (`str`):
+            Row of the table.
+
+    Returns:
+        `Result` or `None`: With its interval.
+    """
     return results.get(column.metric, system, column.evaluator)
 
 
