@@ -1,6 +1,7 @@
 """`dialeval train-generator`: a generator from a corpus, with defaults that work."""
 
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
@@ -9,6 +10,7 @@ from dialeval.commands.settings import with_settings
 from dialeval.settings.adversarial import AdversarialConfig
 from dialeval.settings.training import GeneratorConfig, GeneratorRun
 
+LLM = "llm:"
 Config = Annotated[
     str,
     typer.Option(
@@ -56,7 +58,20 @@ def _train_with_rewards(
     from dialeval.training.adversarial_run import train_with_rewards
 
     with AdversarialProgress() as progress:
-        results = train_with_rewards(run, settings, adversarial, progress)
+        reward = _llm_judge(adversarial.reward, run.output_dir, settings.seed)
+        results = train_with_rewards(run, settings, adversarial, progress, reward)
     out.print(adversarial_table(results))
     say(f"Report: {write_adversarial_report(run.output_dir)}")
     say(f"Saved to [bold]{run.output_dir}[/]; use it with: dialeval generate --model DIR")
+
+
+def _llm_judge(reward: str, folder: str, seed: int) -> Any:
+    """The LLM of `llm:MODEL` as a judge; `None` for any other reward."""
+    if not reward.startswith(LLM):
+        return None
+    from dialeval.commands.panel import make_asker
+    from dialeval.protocols.llm_judge import JudgeReward, LlmJudge
+
+    server = {"url": None, "model": None, "concurrency": 4, "key": "OPENAI_API_KEY"}
+    asker = make_asker(reward.removeprefix(LLM), None, server, 5, 0, 1.0, seed)
+    return JudgeReward(LlmJudge(asker, Path(folder) / "cache"))

@@ -36,7 +36,7 @@ class AdversarialConfig:
         default="discriminator",
         metadata={
             "help": "discriminator (trained in turn with the generator), a saved one, "
-            "package.module:function, or a control: constant, shuffled, length."
+            "package.module:function, llm:MODEL, or a control: constant, shuffled, length."
         },
     )
     preset: str = field(

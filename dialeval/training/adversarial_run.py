@@ -61,7 +61,8 @@ def train_with_rewards(
         on_progress (`Callable`, *optional*):
             Called with each stage, the numbers of each round, and the record of each validation.
         reward (`Scorer` or `Callable`, *optional*):
-            From passages to one number each, in place of the reward that the settings name.
+            From passages to one number each, in place of the reward that the settings name. One
+            with a method `bind` gets the human passages of the run by part before it is used.
 
     Returns:
         `AdversarialResults`: As saved in `results.json`.
@@ -72,11 +73,7 @@ def train_with_rewards(
     set_seed(training.seed)
     parts = make_parts(run, training.seed)
     generator = make_generator(run, training, parts, folder, accelerator, on_progress)
-    source, quality = (
-        (RewardSource(reward), None)
-        if reward is not None
-        else RewardFactory(generator, parts, config, training, folder / REWARD, on_progress)()
-    )
+    source, quality = _reward(reward, generator, parts, config, training, folder, on_progress)
     trainer = AdversarialTrainer(
         generator, source, parts["train"], parts["validation"], config, training, folder,
         accelerator,
@@ -94,6 +91,23 @@ def train_with_rewards(
     accelerator.wait_for_everyone()
     accelerator.end_training()
     return results
+
+
+def _reward(
+    reward: Any,
+    generator: Generator,
+    parts: dict[str, Passages],
+    config: AdversarialConfig,
+    training: GeneratorConfig,
+    folder: Path,
+    on_progress: OnProgress,
+) -> tuple[RewardSource, DiscriminatorQuality | None]:
+    """The given reward, or the one that the settings name."""
+    if reward is None:
+        return RewardFactory(generator, parts, config, training, folder / REWARD, on_progress)()
+    if hasattr(reward, "bind"):
+        reward.bind(parts)
+    return RewardSource(reward), None
 
 
 def make_generator(
