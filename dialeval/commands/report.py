@@ -19,7 +19,7 @@ def report(
     run: Annotated[
         Path,
         typer.Argument(
-            help="Output folder of `dialeval evaluate`, `ere`, `robustness`, or of recipes/att.py."
+            help="Output folder of `dialeval evaluate`, `ere`, `robustness`, or of recipes/att.py, regs.py."
         ),
     ],
     format: Annotated[
@@ -95,7 +95,9 @@ def _write_page(protocol: str, run: Path, output: Path | None) -> Path:
 
 
 _PAGES = {
+    "adversarial-training": "dialeval.reports.adversarial:write_adversarial_report",
     "game": "dialeval.reports.att:write_att_report",
+    "regs": "dialeval.reports.adversarial:write_regs_report",
     "robustness": "dialeval.reports.robustness:write_robustness_report",
 }
 """Functions that write other pages, imported when they are used."""

@@ -127,10 +127,10 @@ def test_an_llm_judge_is_a_reward():
     from tests.conftest import talk
 
     human = talk(3)
-    asked = []
+    contests_seen = []
 
     def answer(contests):
-        asked.extend(contests)
+        contests_seen.extend(contests)
         return [SimpleNamespace(failures=0, credit=float(len(c.machine) % 2)) for c in contests]
 
     answer.name = "llm:test"
@@ -142,7 +142,7 @@ def test_an_llm_judge_is_a_reward():
         passage.with_response("x" * (1 + row % 2), "bot") for row, passage in enumerate(human)
     ]
     np.testing.assert_array_equal(reward(machine), [row % 2 for row in range(len(human))])
-    assert asked[0].human == human[0].response
+    assert contests_seen[0].human == human[0].response
     with pytest.raises(BadInput, match="no human response"):
         JudgeReward(answer)(machine)
 

@@ -155,6 +155,7 @@ class RegsStudy:
             start = time.perf_counter()
             for numbers in trainer.train():
                 self.on_progress({**numbers, "objective": name})
+                self._log(name, numbers)
             state = {
                 "records": trainer.records, "stopped": trainer.stopped, "reward": reward.name,
                 "seconds": time.perf_counter() - start, "rounds": trainer.iteration,
@@ -162,6 +163,16 @@ class RegsStudy:
             }  # fmt: skip
             self._finish(folder, state)
         self.done[name] = json.loads((folder / DONE).read_text(encoding="utf-8"))
+
+    def _log(self, name: str, numbers: Mapping[str, Any]) -> None:
+        """Write the numbers of a round and of its validation to the tracker."""
+        values = {**numbers, **numbers.get("record", {})}
+        logged = {
+            f"{name}/{key}": value
+            for key, value in values.items()
+            if isinstance(value, int | float) and key not in ("step", "total", "iteration")
+        }
+        self.accelerator.log(logged, step=numbers["step"])
 
     def method_config(self, name: str) -> AdversarialConfig:
         """Settings of a method, or of REINFORCE with the reward of a control."""
