@@ -19,7 +19,8 @@ def report(
     run: Annotated[
         Path,
         typer.Argument(
-            help="Output folder of `dialeval evaluate`, `ere`, `robustness`, or of recipes/att.py, regs.py."
+            help="Output folder of `dialeval evaluate`, `ere`, `robustness`, `train-generator` with "
+            "rewards, or of recipes/att.py and regs.py."
         ),
     ],
     format: Annotated[

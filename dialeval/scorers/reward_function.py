@@ -57,7 +57,9 @@ def reward_function(
             )
         pairs = enumerate(zip(prompts, completions, strict=True))
         passages = [_passage(row, *pair, separator) for row, pair in pairs]
-        scores = np.asarray(judge(to_passages(passages)), dtype=float) if passages else []
+        if not passages:
+            return []
+        scores = np.asarray(judge(to_passages(passages)), dtype=float)
         return [None if math.isnan(score) else sign * float(score) for score in scores]
 
     default = getattr(judge, "name", None) or getattr(judge, "__name__", "reward")

@@ -188,7 +188,8 @@ class AdversarialTrainer(AdversarialMeasures):
 
     def _check_rewards(self, rewards: Rewards, valid: np.ndarray) -> None:
         """Count batches in which rewards do not vary, and responses without one."""
-        values = np.concatenate([r for r, use in zip(rewards, valid, strict=True) if use] or [[]])
+        kept = [reward for reward, use in zip(rewards, valid, strict=True) if use]
+        values = np.concatenate([np.zeros(0), *kept])
         low = values.min() if len(values) else np.inf
         high = values.max() if len(values) else -np.inf
         if self.ranks > 1:

@@ -229,7 +229,7 @@ class AdversarialState:
         if other:
             raise BadInput(
                 f"the training in this folder has other settings: {', '.join(other)}.",
-                self.folder,
+                self.folder or "",
                 hint="Resume with the settings of the first run, or choose another folder.",
             )
 

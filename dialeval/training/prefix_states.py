@@ -102,8 +102,8 @@ class _CausalStates:
         return output.logits[:, -1]
 
     def keep(self, rows: Tensor) -> None:
-        ahead = self.now.layers[0].room
-        self.now = gather_preallocated(self.now, rows, self.mask.shape[1], ahead)
+        layer: Any = self.now.layers[0]
+        self.now = gather_preallocated(self.now, rows, self.mask.shape[1], layer.room)
         self.mask, self.position = self.mask[rows], self.position[rows]
 
 

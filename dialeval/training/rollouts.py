@@ -73,11 +73,11 @@ def roll_out(
     """
     lengths = np.array([len(ids) for ids in drawn.responses])
     response = np.repeat(np.arange(len(drawn)), np.maximum(lengths - 1, 0) * n)
-    prefix = np.concatenate([np.repeat(np.arange(1, length), n) for length in lengths] or [[]])
-    prefix = prefix.astype(int)
+    sizes = [np.repeat(np.arange(1, length), n) for length in lengths]
+    prefix = np.concatenate([np.zeros(0, dtype=int), *sizes])
     copies = np.tile(np.arange(n), len(prefix) // n)
     noise = [
-        mixed_seed(mixed_seed(seeds[row], int(size)), int(copy))
+        mixed_seed(mixed_seed(seeds[int(row)], int(size)), int(copy))
         for row, size, copy in zip(response, prefix, copies, strict=True)
     ]
     rollouts = Rollouts(response, prefix, [[] for _ in noise])

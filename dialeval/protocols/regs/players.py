@@ -88,8 +88,7 @@ class Players:
         """The generator that every method starts from."""
         if not self.run.generator:
             return load_generator(self._trained("forward", self.training), device="cpu")
-        options = {"device": "cpu", "dtype": torch.float32}
-        generator = load_generator(self.run.generator, **options)
+        generator = load_generator(self.run.generator, device="cpu", dtype=torch.float32)
         if self.run.tune == "lora":
             torch.manual_seed(self.training.seed)  # adapters have random initial weights
             generator.model = with_lora(generator.model)

@@ -24,6 +24,10 @@ class AdversarialProgress(TrainingProgress):
         super().__init__(console)
         self.stage = ""
 
+    def __enter__(self) -> "AdversarialProgress":
+        super().__enter__()
+        return self
+
     def __call__(self, numbers: Mapping[str, Any]) -> None:
         """Show a stage, a step of a stage, a round, or a validation."""
         if "stage" in numbers:

@@ -90,10 +90,9 @@ def regs_summary_table(folders: Sequence[str]) -> Table:
     for system, spreads in rows.items():
         texts = []
         for head, spread in zip(heads, spreads, strict=True):
-            bounds = (
-                [cell_text(head, value) for value in (spread.low, spread.high)] if spread else []
-            )
-            texts.append(_text(cell_text(head, spread and spread.mean), "–".join(bounds)))
+            values = (spread.mean, spread.low, spread.high) if spread else (None, None, None)
+            mean, low, high = (cell_text(head, value) for value in values)
+            texts.append(_text(mean, f"{low}–{high}" if spread else ""))
         table.add_row(Text(one_line(system)), *texts)
     return table
 
