@@ -19,8 +19,8 @@ def report(
     run: Annotated[
         Path,
         typer.Argument(
-            help="Output folder of `dialeval evaluate`, `ere`, `robustness`, `train-generator` with "
-            "rewards, or of recipes/att.py and regs.py."
+            help="Output folder of `dialeval evaluate`, `ere`, `robustness`, of `train-generator` "
+            "with rewards, or of recipes/att.py and regs.py."
         ),
     ],
     format: Annotated[

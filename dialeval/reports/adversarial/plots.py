@@ -19,6 +19,10 @@ NAMES = {
     "distinct_1": "distinct-1",
     "distinct_2": "distinct-2",
 }
+_AXES = {
+    "accuracy": "accuracy", "perplexity": "perplexity", "kl": "KL", "entropy": "entropy",
+    "length": "tokens",
+}  # fmt: skip
 Runs = Mapping[str, Sequence[PolicyRecord]]
 
 
@@ -63,7 +67,7 @@ def _plot(name: str, runs: Runs, kinds: Mapping[str, str]) -> Markup:
             frame.dots(x, y, f"dot {kinds[method]}"),
         ]
     alt = f"{NAMES[name]} by round of {', '.join(points)}; the numbers are in the table below"
-    return frame.to_svg(parts, ("round", NAMES[name]), alt)
+    return frame.to_svg(parts, ("round", _AXES.get(name, NAMES[name])), alt)
 
 
 def _range(values: Sequence[float]) -> tuple[float, float]:
