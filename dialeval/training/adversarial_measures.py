@@ -22,7 +22,7 @@ from dialeval.training.policy import Drawn, drawn_log_probs
 logger = logging.getLogger(__name__)
 
 _CHUNK = 64  # contexts that are answered together
-_GOOD = "within_limit.safetensors"
+WITHIN_LIMIT = "within_limit.safetensors"
 
 
 class AdversarialMeasures(AdversarialState):
@@ -136,14 +136,14 @@ class AdversarialMeasures(AdversarialState):
     def _keep(self) -> None:
         self._good = {k: v.detach().clone() for k, v in trainable(self.generator.model).items()}
         if self.folder is not None and self.accelerator.is_main_process:
-            save_weights(self._good, self.folder / _GOOD)
+            save_weights(self._good, self.folder / WITHIN_LIMIT)
 
     def _finish(self) -> None:
         """Go back to the last weights within the limit, if the run stopped above it."""
         if self.stopped == "perplexity":
             good = getattr(self, "_good", None)
             if good is None and self.folder is not None:
-                good = load_file(self.folder / _GOOD)
+                good = load_file(self.folder / WITHIN_LIMIT)
             if good is not None:
                 set_trainable(self.generator.model, good)
         self.stopped = self.stopped or "budget"

@@ -21,7 +21,7 @@ from dialeval.scorers import save_scorer
 from dialeval.settings.adversarial import AdversarialConfig
 from dialeval.settings.training import NEW, GeneratorConfig, GeneratorRun
 from dialeval.training.adversarial import AdversarialTrainer
-from dialeval.training.adversarial_measures import warnings_of
+from dialeval.training.adversarial_measures import WITHIN_LIMIT, warnings_of
 from dialeval.training.adversarial_reward import DiscriminatorQuality, RewardFactory
 from dialeval.training.adversarial_state import CHECKPOINT
 from dialeval.training.generator import (
@@ -278,3 +278,4 @@ def _save(
         save_scorer(trainer.discriminator, folder / "discriminator")
     results.save(folder)
     shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
+    (folder / WITHIN_LIMIT).unlink(missing_ok=True)

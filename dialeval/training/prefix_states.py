@@ -1,5 +1,6 @@
 """States of a generator after every prefix of sampled responses, from which roll-outs start."""
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import torch
@@ -15,6 +16,8 @@ from dialeval.responders.generators import Generator
 from dialeval.responders.kv_cache import gather_preallocated
 from dialeval.scorers.ranking import additive_mask, packable
 from dialeval.training.policy import Drawn
+
+Rows = Sequence[Sequence[int]]
 
 
 class PrefixStates(Protocol):
@@ -47,17 +50,31 @@ class PrefixStates(Protocol):
         ...
 
 
-def read_prefixes(generator: Generator, drawn: Drawn) -> PrefixStates:
-    """Read responses once; models that share contexts within a row decode all prefixes in it."""
+def read_prefixes(generator: Generator, drawn: Drawn, rows: Sequence[int]) -> PrefixStates:
+    """Read some responses once.
+
+    Args:
+        generator (`Generator`):
+            A causal model, or dialeval's encoder-decoder.
+        drawn (`Drawn`):
+            Sampled responses.
+        rows (`Sequence[int]`):
+            Which of them; states count from the first.
+
+    Returns:
+        `PrefixStates`: Models that share contexts within a row decode all prefixes in it.
+    """
+    prompts, responses = ([side[row] for row in rows] for side in (drawn.prompts, drawn.responses))
     if isinstance(generator.model, Seq2SeqGenerator):
-        return _RecurrentStates(generator, drawn)
+        return _RecurrentStates(generator, prompts, responses)
     if generator.is_encoder_decoder:
         kind = generator.model.config.model_type
         raise BadInput(
             f"Monte-Carlo search needs a causal model or dialeval's seq2seq, but got {kind!r}.",
             hint="Choose the objective reinforce or regs-partial.",
         )
-    return (_PackedStates if packable(generator.model) else _CausalStates)(generator, drawn)
+    kind = _PackedStates if packable(generator.model) else _CausalStates
+    return kind(generator, prompts, responses)
 
 
 class _CausalStates:
@@ -65,14 +82,14 @@ class _CausalStates:
 
     shrink_at = 0.75
 
-    def __init__(self, generator: Generator, drawn: Drawn):
+    def __init__(self, generator: Generator, prompts: Rows, responses: Rows):
         self.model: Any = generator.model
-        both = zip(drawn.prompts, drawn.responses, strict=True)
+        both = zip(prompts, responses, strict=True)
         # No roll-out starts after the last token.
         rows = [[*prompt, *response[:-1]] for prompt, response in both]
         batch = {k: v.to(self.model.device) for k, v in pad(rows, generator.pad_id).items()}
-        self.sizes = torch.tensor([len(ids) for ids in drawn.prompts], device=self.model.device)
-        counts = torch.tensor([len(ids) - 1 for ids in drawn.responses], device=self.model.device)
+        self.sizes = torch.tensor([len(ids) for ids in prompts], device=self.model.device)
+        counts = torch.tensor([len(ids) - 1 for ids in responses], device=self.model.device)
         self.first = counts.cumsum(0) - counts  # row of the logits after the first token
         row = torch.arange(len(counts), device=counts.device).repeat_interleave(counts.clamp(min=0))
         column = torch.arange(len(row), device=row.device) - self.first[row] + self.sizes[row]
@@ -169,13 +186,13 @@ class _RecurrentStates:
 
     shrink_at = 0.9
 
-    def __init__(self, generator: Generator, drawn: Drawn):
+    def __init__(self, generator: Generator, prompts: Rows, responses: Rows):
         self.model: Any = generator.model
         device = self.model.device
-        batch = {k: v.to(device) for k, v in pad(drawn.prompts, generator.pad_id).items()}
+        batch = {k: v.to(device) for k, v in pad(prompts, generator.pad_id).items()}
         self.encoded = self.model.get_encoder()(**batch)
         start = self.model.generation_config.decoder_start_token_id
-        rows = [[start, *response[:-1]] for response in drawn.responses]
+        rows = [[start, *response[:-1]] for response in responses]
         inputs = pad(rows, generator.pad_id)["input_ids"].to(device)  # (responses, time)
         state, states, logits = None, [], []
         for tokens in inputs.split(1, dim=1):

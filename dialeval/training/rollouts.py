@@ -20,6 +20,8 @@ from dialeval.training.prefix_states import PrefixStates, read_prefixes
 
 MAX_ROWS = 640
 """Roll-outs that are decoded together."""
+MAX_LOGITS = 2**26
+"""Logits after prefixes that are kept at once: 256 MiB."""
 
 
 @dataclass(eq=False)
@@ -84,15 +86,24 @@ def roll_out(
     if not noise:
         return rollouts
     generator.model.eval()
-    states = read_prefixes(generator, drawn)
-    order = np.argsort(-prefix, kind="stable")  # similar numbers of steps in a batch
-    for start in range(0, len(order), max_rows):
-        rows = order[start : start + max_rows]
-        batch = _Batch(generator, states, drawn, rollouts, rows, max_new_tokens)
-        new = batch.decode([noise[row] for row in rows])
-        for row, ids in zip(rows, new, strict=True):
-            rollouts.ids[row] = [*drawn.responses[response[row]][: prefix[row]], *ids]
+    for group in _groups(generator, lengths):
+        chosen = np.flatnonzero(np.isin(response, group))
+        states = read_prefixes(generator, drawn, group)
+        order = chosen[np.argsort(-prefix[chosen], kind="stable")]  # similar numbers of steps
+        for start in range(0, len(order), max_rows):
+            rows = order[start : start + max_rows]
+            batch = _Batch(generator, states, drawn, rollouts, rows, group[0], max_new_tokens)
+            new = batch.decode([noise[row] for row in rows])
+            for row, ids in zip(rows, new, strict=True):
+                rollouts.ids[row] = [*drawn.responses[response[row]][: prefix[row]], *ids]
     return rollouts
+
+
+def _groups(generator: Generator, lengths: np.ndarray) -> list[np.ndarray]:
+    """Neighbouring responses whose logits after all prefixes fit into memory."""
+    width = int(lengths.max()) * int(generator.model.config.vocab_size)
+    size = max(1, MAX_LOGITS // max(1, width))
+    return [np.arange(at, min(at + size, len(lengths))) for at in range(0, len(lengths), size)]
 
 
 def prefix_rewards(
@@ -153,12 +164,13 @@ class _Batch:
         drawn: Drawn,
         rollouts: Rollouts,
         rows: np.ndarray,
+        first: int,
         max_new_tokens: int,
     ):
         device = generator.model.device
         self.states, self.rows, self.drawn = states, rows, drawn
         response, prefix = rollouts.response[rows], rollouts.prefix[rows]
-        self.response = torch.from_numpy(response).to(device)
+        self.response = torch.from_numpy(response - first).to(device)  # in the states' group
         self.prefix = torch.from_numpy(prefix).to(device)
         self.left = max_new_tokens - self.prefix  # tokens that may follow
         self.temperatures = torch.from_numpy(drawn.temperatures[response]).to(device)

@@ -56,6 +56,15 @@ def test_rollouts_are_those_of_single_prefixes(make, max_rows):
     assert len({len(ids) for ids in rollouts.ids}) > 2  # some end early
 
 
+@pytest.mark.parametrize("make", [attacker, MAKERS["lstm"]])
+def test_responses_are_read_in_groups_that_fit_into_memory(make, monkeypatch):
+    generator = make()
+    drawn = drawn_by(generator)
+    together = roll_out(generator, drawn, range(len(drawn)), 3, 7)
+    monkeypatch.setattr("dialeval.training.rollouts.MAX_LOGITS", 500)
+    assert roll_out(generator, drawn, range(len(drawn)), 3, 7).ids == together.ids
+
+
 def test_rollouts_do_not_depend_on_the_batch():
     generator = attacker()
     drawn = drawn_by(generator, 4, 1)
