@@ -148,7 +148,7 @@ def test_the_att_recipe(processes, chat, tmp_path):
     assert (tmp_path / "run" / "defenders" / "ATT" / "scorer.json").is_file()
 
 
-@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_the_regs_recipe(processes, chat, tmp_path):
     config = str(ROOT / "recipes" / "configs" / "regs_tiny.yaml")
     given = [

@@ -73,8 +73,9 @@ def read_prefixes(generator: Generator, drawn: Drawn, rows: Sequence[int]) -> Pr
             f"Monte-Carlo search needs a causal model or dialeval's seq2seq, but got {kind!r}.",
             hint="Choose the objective reinforce or regs-partial.",
         )
-    kind = _PackedStates if packable(generator.model) else _CausalStates
-    return kind(generator, prompts, responses)
+    if packable(generator.model):
+        return _PackedStates(generator, prompts, responses)
+    return _CausalStates(generator, prompts, responses)
 
 
 class _CausalStates:

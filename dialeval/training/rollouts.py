@@ -88,11 +88,11 @@ def roll_out(
     generator.model.eval()
     for group in _groups(generator, lengths):
         chosen = np.flatnonzero(np.isin(response, group))
-        states = read_prefixes(generator, drawn, group)
+        states = read_prefixes(generator, drawn, group.tolist())
         order = chosen[np.argsort(-prefix[chosen], kind="stable")]  # similar numbers of steps
         for start in range(0, len(order), max_rows):
             rows = order[start : start + max_rows]
-            batch = _Batch(generator, states, drawn, rollouts, rows, group[0], max_new_tokens)
+            batch = _Batch(generator, states, drawn, rollouts, rows, int(group[0]), max_new_tokens)
             new = batch.decode([noise[row] for row in rows])
             for row, ids in zip(rows, new, strict=True):
                 rollouts.ids[row] = [*drawn.responses[response[row]][: prefix[row]], *ids]
