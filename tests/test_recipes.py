@@ -149,7 +149,8 @@ def test_the_att_recipe(processes, chat, tmp_path):
 
 
 @pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_the_regs_recipe(processes, chat, tmp_path):
+def test_the_regs_recipe(processes, chat, tmp_path, monkeypatch):
+    monkeypatch.setenv("DIALEVAL_THREADS", "1")  # two threads for tiny models mostly wait
     config = str(ROOT / "recipes" / "configs" / "regs_tiny.yaml")
     given = [
         "--config",
@@ -162,7 +163,7 @@ def test_the_regs_recipe(processes, chat, tmp_path):
         "0",
     ]
     given += (
-        ["--methods", "REGS-MC", "--decodings"] if processes > 1 else ["--controls", "constant"]
+        ["--methods", "REGS-MC"] if processes > 1 else ["--controls", "constant"]
     )
     output_text = launch("regs.py", *given, processes=processes, cwd=tmp_path)
     assert "AdverSuc" in output_text and output_text.count("Report:") == 1
