@@ -47,6 +47,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; at run time names are i
     from dialeval.responders.registry import load_responder
     from dialeval.scorers.base import Decision, Scorer
     from dialeval.scorers.folders import load_scorer, save_scorer
+    from dialeval.scorers.reward_function import reward_function
 
 _MODULES = {
     "api": (
@@ -69,6 +70,7 @@ _MODULES = {
     "responders.registry": ("load_responder",),
     "scorers.base": ("Decision", "Scorer"),
     "scorers.folders": ("load_scorer", "save_scorer"),
+    "scorers.reward_function": ("reward_function",),
 }  # fmt: skip
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
@@ -108,6 +110,7 @@ __all__ = [
     "read",
     "read_dialogues",
     "read_passages",
+    "reward_function",
     "robustness",
     "save_scorer",
     "split",

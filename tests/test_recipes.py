@@ -77,6 +77,8 @@ CONFIGS = sorted((ROOT / "recipes" / "configs").glob("*.yaml"))
 def test_every_config_is_understood(path):
     from dialeval.config import parse_config
     from dialeval.protocols.att import AttRun
+    from dialeval.protocols.regs import RegsRun
+    from dialeval.settings.adversarial import AdversarialConfig
     from dialeval.training import DiscriminatorConfig, GeneratorConfig
     from dialeval.training.discriminator import DiscriminatorRun
     from dialeval.training.game_settings import GameConfig
@@ -86,9 +88,10 @@ def test_every_config_is_understood(path):
         "att": (AttRun, GameConfig),
         "discriminator": (DiscriminatorRun, DiscriminatorConfig),
         "generator": (GeneratorRun, GeneratorConfig),
+        "regs": (RegsRun, GeneratorConfig, AdversarialConfig),
     }
     recipe = path.stem.split("_")[0]
-    run, _ = parse_config(*schemas[recipe], argv=["--config", str(path)])
+    run, *_ = parse_config(*schemas[recipe], argv=["--config", str(path)])
     default = recipe if path.stem.endswith("_default") else path.stem
     assert run.output_dir == f"runs/{default}"
 
@@ -143,3 +146,64 @@ def test_the_att_recipe(processes, chat, tmp_path):
     assert results["games"]["ATT"][0]["turn"] == 1
     assert (tmp_path / "run" / "report.html").is_file()
     assert (tmp_path / "run" / "defenders" / "ATT" / "scorer.json").is_file()
+
+
+@pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_the_regs_recipe(processes, chat, tmp_path, monkeypatch):
+    monkeypatch.setenv("DIALEVAL_THREADS", "1")  # two threads for tiny models mostly wait
+    config = str(ROOT / "recipes" / "configs" / "regs_tiny.yaml")
+    given = [
+        "--config",
+        config,
+        "--data",
+        str(chat),
+        "--output_dir",
+        "run",
+        "--max_perplexity",
+        "0",
+    ]
+    given += (
+        ["--methods", "REGS-MC"] if processes > 1 else ["--controls", "constant"]
+    )
+    output_text = launch("regs.py", *given, processes=processes, cwd=tmp_path)
+    assert "AdverSuc" in output_text and output_text.count("Report:") == 1
+    results = json.loads((tmp_path / "run" / "results.json").read_text())
+    methods = ["REGS-MC"] if processes > 1 else ["REINFORCE", "REGS-MC", "REGS-partial"]
+    assert results["systems"][: 2 + len(methods)] == ["pre-trained", "more likelihood", *methods]
+    assert results["likelihood_steps"] == 4
+    metrics = {row["metric"] for row in results["results"] if row["system"] == "REGS-MC"}
+    assert {"adversuc", "machine_vs_random", "perplexity", "distinct_2"} <= metrics
+    page = (tmp_path / "run" / "report.html").read_text("utf-8")
+    assert "more likelihood" in page and page.count("<svg") >= 7
+
+
+def test_the_shapes_of_the_papers_regs_fit_together(tmp_path):
+    """The networks of `regs_paper.yaml`, on one short batch."""
+    import torch
+
+    from dialeval.config import parse_config
+    from dialeval.models import Seq2SeqConfig, Seq2SeqGenerator
+    from dialeval.models.configuration_recurrent import HierarchicalConfig
+    from dialeval.models.modeling_critic import HierarchicalCritic
+    from dialeval.protocols.regs import RegsRun
+    from dialeval.settings.adversarial import AdversarialConfig
+    from dialeval.training import GeneratorConfig
+
+    path = str(ROOT / "recipes" / "configs" / "regs_paper.yaml")
+    run, training, config = parse_config(
+        RegsRun, GeneratorConfig, AdversarialConfig, argv=["--config", path]
+    )
+    assert (config.d_steps, config.g_steps, config.rollouts) == (5, 1, 5)
+    assert (config.baseline, config.critic_reads) == ("critic", "prefix")
+    assert training.weighting == "tf-idf"
+    shape = {"vocab_size": run.generator_vocabulary, "hidden_size": run.generator_width}
+    generator = Seq2SeqGenerator(Seq2SeqConfig(num_layers=run.generator_layers, **shape))
+    ids = torch.ones(2, 4, dtype=torch.long)
+    logits = generator(input_ids=ids, decoder_input_ids=ids).logits
+    assert logits.shape == (2, 4, run.generator_vocabulary)
+    critic = HierarchicalCritic(HierarchicalConfig(
+        vocab_size=run.generator_vocabulary, hidden_size=config.critic_size,
+        id2label={0: "value"}, label2id={"value": 0}))  # fmt: skip
+    sizes = torch.tensor([4, 2])
+    values = critic.values(ids, sizes, ids, sizes)
+    assert values.shape == (2, 5) and (values == 0).all()

@@ -64,7 +64,7 @@ def panel(
     judgements = []
     if llm or url or model:
         server = {"url": url, "model": model, "concurrency": concurrency, "key": api_key_env}
-        asker = _asker(llm, chat_template, server, max_new_tokens, samples, temperature, seed)
+        asker = make_asker(llm, chat_template, server, max_new_tokens, samples, temperature, seed)
         options = o.read_options(
             input_format, skip_bad, context_turns=context_turns, filter=filter, allow_empty=True
         )
@@ -79,7 +79,7 @@ def panel(
     say(f"Numbers: [bold]{path}[/]")
 
 
-def _asker(
+def make_asker(
     llm: str | None,
     chat_template: str | None,
     server: dict[str, Any],

@@ -19,7 +19,8 @@ def report(
     run: Annotated[
         Path,
         typer.Argument(
-            help="Output folder of `dialeval evaluate`, `ere`, `robustness`, or of recipes/att.py."
+            help="Output folder of `dialeval evaluate`, `ere`, `robustness`, of `train-generator` "
+            "with rewards, or of recipes/att.py and regs.py."
         ),
     ],
     format: Annotated[
@@ -95,7 +96,9 @@ def _write_page(protocol: str, run: Path, output: Path | None) -> Path:
 
 
 _PAGES = {
+    "adversarial-training": "dialeval.reports.adversarial:write_adversarial_report",
     "game": "dialeval.reports.att:write_att_report",
+    "regs": "dialeval.reports.adversarial:write_regs_report",
     "robustness": "dialeval.reports.robustness:write_robustness_report",
     "analysis": "dialeval.reports.analysis:write_analysis_report",
     "judgements": "dialeval.reports.people:write_judgement_report",

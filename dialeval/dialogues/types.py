@@ -8,6 +8,9 @@ from typing import Any
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
+TRAINED_AGAINST = "discriminator_fingerprint"
+"""Key in a system's training, or in `extra` of a response, that names its discriminator."""
+
 
 @dataclass(frozen=True, slots=True)
 class Turn:

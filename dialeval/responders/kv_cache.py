@@ -3,7 +3,7 @@
 from typing import Any
 
 from torch import Tensor
-from transformers import Cache
+from transformers import Cache, DynamicCache
 from transformers.cache_utils import DynamicLayer
 
 
@@ -28,9 +28,43 @@ class PreallocatedLayer(DynamicLayer):
 
     def __init__(self, keys: Tensor, values: Tensor, copies: int, ahead: int):
         super().__init__()
-        self.dtype, self.device, self.is_initialized = keys.dtype, keys.device, True
-        self._buffers = [_repeat(states, copies, ahead) for states in (keys, values)]
-        self._show(keys.shape[-2])
+        self._allocate(
+            [_repeat(states, copies, ahead) for states in (keys, values)], keys.shape[-2]
+        )
+
+    @classmethod
+    def gathered(
+        cls, keys: Tensor, values: Tensor, rows: Tensor, width: int, ahead: int
+    ) -> "PreallocatedLayer":
+        """A layer of some rows, each any number of times, and of their first tokens.
+
+        Args:
+            keys, values (`Tensor`):
+                States, shape `(rows, heads, time, size)`.
+            rows (`Tensor`):
+                Which rows, in the order of the new layer.
+            width (`int`):
+                Number of tokens to keep.
+            ahead (`int`):
+                Number of new tokens to allocate space for.
+
+        Returns:
+            `PreallocatedLayer`: The layer.
+        """
+        layer = cls.__new__(cls)
+        DynamicLayer.__init__(layer)
+        layer._allocate([_gather(states, rows, width, ahead) for states in (keys, values)], width)
+        return layer
+
+    def _allocate(self, buffers: list[Tensor], width: int) -> None:
+        self.dtype, self.device, self.is_initialized = buffers[0].dtype, buffers[0].device, True
+        self._buffers = buffers
+        self._show(width)
+
+    @property
+    def room(self) -> int:
+        """Number of tokens for which there is still space."""
+        return self._buffers[0].shape[-2] - self.keys.shape[-2]
 
     def update(
         self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any
@@ -75,6 +109,37 @@ def repeat_preallocated(cache: Cache, copies: int, ahead: int) -> None:
             cache.layers[index] = PreallocatedLayer(state.keys, state.values, copies, ahead)
         else:
             state.batch_repeat_interleave(copies)
+
+
+def gather_preallocated(cache: Cache, rows: Tensor, width: int, ahead: int) -> DynamicCache:
+    """A new cache with some rows of another, cut to their first tokens, with space for new ones.
+
+    Args:
+        cache (`Cache`):
+            Left as it is.
+        rows (`Tensor`):
+            Which rows, each any number of times.
+        width (`int`):
+            Number of tokens to keep.
+        ahead (`int`):
+            Number of new tokens to allocate space for.
+
+    Returns:
+        `DynamicCache`: The new cache.
+    """
+    gathered = DynamicCache()
+    states: list[Any] = list(cache.layers)
+    gathered.layers = [
+        PreallocatedLayer.gathered(layer.keys, layer.values, rows, width, ahead) for layer in states
+    ]
+    return gathered
+
+
+def _gather(states: Tensor, rows: Tensor, width: int, ahead: int) -> Tensor:
+    _, heads, _, size = states.shape
+    buffer = states.new_empty(len(rows), heads, width + ahead, size)
+    buffer[:, :, :width] = states[:, :, :width].index_select(0, rows)
+    return buffer
 
 
 def _repeat(states: Tensor, copies: int, ahead: int) -> Tensor:

@@ -79,13 +79,39 @@ def summed_log_probs(
     Returns:
         `Tensor`: float64, shape `(rows,)`.
     """
+    values, row = token_log_probs(model, pad_id, contexts, responses, temperatures)
+    return values.new_zeros(len(responses)).index_add(0, row, values)
+
+
+def token_log_probs(
+    model: PreTrainedModel,
+    pad_id: int,
+    contexts: Rows,
+    responses: Rows,
+    temperatures: Sequence[float] | None = None,
+) -> tuple[Tensor, Tensor]:
+    """log p(token | context, tokens before) of one batch, differentiable.
+
+    Args:
+        model (`PreTrainedModel`):
+            A causal language model or an encoder-decoder.
+        pad_id (`int`):
+            Padding token.
+        contexts, responses (`Sequence[Sequence[int]]`):
+            Token ids.
+        temperatures (`Sequence[float]`, *optional*):
+            What each row's logits are divided by, 1 by default.
+
+    Returns:
+        `tuple[Tensor, Tensor]`: Values in float64, one response after the other, and the row of
+        each, both of shape `(tokens,)`.
+    """
     read = _two_rows if model.config.is_encoder_decoder else _one_row
     inputs, row, column, targets = read(model, pad_id, contexts, responses)
     logits = logits_at(model, inputs, row, column).float()  # (tokens, vocabulary)
     if temperatures is not None:
         logits = logits / torch.tensor(temperatures, device=logits.device)[row, None].to(logits)
-    values = -F.cross_entropy(logits, targets, reduction="none").double()
-    return values.new_zeros(len(responses)).index_add(0, row, values)
+    return -F.cross_entropy(logits, targets, reduction="none").double(), row
 
 
 def mmi_scores(

@@ -7,6 +7,7 @@ from typing import Any
 from dialeval.errors import BadInput
 
 OPTIMIZERS = ("adam", "adamw", "sgd")
+PRECISIONS = ("no", "bf16")
 SCHEDULES = ("constant", "linear", "cosine", "halve")
 DIRECTIONS = ("forward", "backward", "unconditional")
 FILTERS = ("none", "li", "bruni")
@@ -28,6 +29,17 @@ class TrainingConfig:
         default=2, metadata={"help": "Epochs without a better validation loss before stopping."}
     )
     checkpoint_every: int = field(default=500, metadata={"help": "Updates between checkpoints."})
+    gradient_accumulation_steps: int = field(
+        default=1,
+        metadata={"help": "Parts that a batch is computed in; same update, less memory."},
+    )
+    precision: str = field(
+        default="no",
+        metadata={"help": "bf16: mixed precision; no: float32.", "choices": PRECISIONS},
+    )
+    gradient_checkpointing: bool = field(
+        default=False, metadata={"help": "Compute activations twice, to save memory."}
+    )
     seed: int = field(default=0, metadata={"help": "Random seed."})
     optimizer: str = field(default="adam", metadata={"help": "Optimiser.", "choices": OPTIMIZERS})
     schedule: str = field(
@@ -56,10 +68,17 @@ class DiscriminatorConfig(TrainingConfig):
         default=False,
         metadata={"help": "Train on a random prefix of each response (Li et al., 2017, sec. 3.2)."},
     )
+    all_prefixes: bool = field(
+        default=False, metadata={"help": "Train on every prefix instead, which overfits."}
+    )
 
     def __post_init__(self):
         losses = ("pointwise", "pairwise")
         check_choices(self, loss=losses, optimizer=OPTIMIZERS, schedule=SCHEDULES)
+        check_memory(self)
+        if self.all_prefixes and self.loss == "pairwise":
+            hint = "Use the pointwise loss, or --prefixes."
+            raise BadInput("all prefixes of two responses do not form pairs.", hint=hint)
 
 
 @dataclass
@@ -104,6 +123,7 @@ class GeneratorConfig(TrainingConfig):
             self, optimizer=OPTIMIZERS, schedule=SCHEDULES, weighting=("none", "tf-idf"),
             average_over=("tokens", "responses"), loss_on=("response", "all"),
         )  # fmt: skip
+        check_memory(self)
         for name in ("epochs", "batch_size", "checkpoint_every", "weight_cap"):
             if not getattr(self, name) >= 1:
                 raise BadInput(f"`{name}` is 1 or more, but got {getattr(self, name)}.")
@@ -249,3 +269,11 @@ def check_choices(config: Any, **choices: Sequence[str]) -> None:
     for name, known in choices.items():
         if getattr(config, name) not in known:
             raise BadInput(f"`{name}` is {', '.join(known)}, but got {getattr(config, name)!r}.")
+
+
+def check_memory(config: Any) -> None:
+    """Refuse a precision or a number of parts that no trainer has."""
+    check_choices(config, precision=PRECISIONS)
+    parts = config.gradient_accumulation_steps
+    if parts < 1:
+        raise BadInput(f"`gradient_accumulation_steps` is 1 or more, but got {parts}.")

@@ -17,8 +17,9 @@ from dialeval.models import pairwise_loss
 from dialeval.models.batching import pad
 from dialeval.training.game_measures import GameMeasures
 from dialeval.training.game_state import ATTACK, DEFENCE, set_trainable
-from dialeval.training.policy import Drawn, group_advantages, policy_backward
+from dialeval.training.policy import BATCH_TOKENS, Drawn, group_advantages, policy_backward
 from dialeval.training.schedule import finite_loss
+from dialeval.training.updates import parts_of
 
 
 class AttackDefenceGame(GameMeasures):
@@ -154,6 +155,8 @@ class AttackDefenceGame(GameMeasures):
             len(rows),
             average_over=config.average_over,
             at_temperature=config.logprob_temperature == "sampling",
+            batch_tokens=max(1, BATCH_TOKENS // config.gradient_accumulation_steps),
+            autocast=self._autocast,
         )
         self._update(self.generator.model, self.attacker_optimizer)
         count = len(local_rows)
@@ -175,21 +178,34 @@ class AttackDefenceGame(GameMeasures):
         human, machine = self._pairs(size)
         local = slice(self.rank, None, self.ranks)
         hvm = self.defender.hvm
-        encoded = hvm.input_format(hvm.tokenizer, [*human[local], *machine[local]])
-        ids = [passage.ids or [hvm.pad_id] for passage in encoded]
-        batch = {name: tensor.to(hvm.device) for name, tensor in pad(ids, hvm.pad_id).items()}
         torch.manual_seed(self._seed([self.turn, DEFENCE, self.step, self.rank]) % 2**63)
         hvm.model.train()
-        with self.accelerator.autocast():
-            logits = hvm.model(**batch).logits  # (2 * pairs, 2)
-        human_h, machine_h = (logits[:, 1] - logits[:, 0]).float().view(2, -1)
-        loss = pairwise_loss(human_h, machine_h) * human_h.numel() / size
-        loss.backward()
+        losses, correct, count = 0.0, 0.0, len(human[local])
+        for part in parts_of(np.arange(count), self.config.gradient_accumulation_steps):
+            human_h, machine_h = self._margins(
+                [human[local][row] for row in part], [machine[local][row] for row in part]
+            )
+            loss = pairwise_loss(human_h, machine_h) * len(part) / size
+            loss.backward()
+            losses += loss.item() * size / count
+            correct += (human_h > machine_h).float().sum().item() / count
         hvm.model.eval()
         self._update(hvm.model, self.defender_optimizer)
-        accuracy, count = (human_h > machine_h).float().mean().item(), human_h.numel()
-        mean_loss, accuracy = self._mean([loss.item() * size / count, accuracy], count)
+        mean_loss, accuracy = self._mean([losses, correct], count)
         return {"loss": finite_loss(mean_loss, f"defence step {self.step}"), "training": accuracy}
+
+    def _margins(
+        self, human: list[Passage], machine: list[Passage]
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """HvM's outputs h of human and machine responses, with their gradients."""
+        hvm = self.defender.hvm
+        encoded = hvm.input_format(hvm.tokenizer, [*human, *machine])
+        ids = [passage.ids or [hvm.pad_id] for passage in encoded]
+        batch = {name: tensor.to(hvm.device) for name, tensor in pad(ids, hvm.pad_id).items()}
+        with self._autocast():
+            logits = hvm.model(**batch).logits  # (2 * pairs, 2)
+        human_h, machine_h = (logits[:, 1] - logits[:, 0]).float().view(2, -1)
+        return human_h, machine_h
 
     def _pairs(self, size: int) -> tuple[list[Passage], list[Passage]]:
         """Human passages, and responses to the same contexts by attackers drawn from the turns."""

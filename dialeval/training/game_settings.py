@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from dialeval.dialogues import BadInput
 from dialeval.responders.decoding import TemperatureMixture
-from dialeval.settings.training import check_choices
+from dialeval.settings.training import check_choices, check_memory
 
 
 @dataclass
@@ -79,6 +79,13 @@ class GameConfig:
     reinitialise: bool = field(default=True, metadata={"help": "New attacker each turn."})
     ensemble: bool = field(default=True, metadata={"help": "Defend against all sets A(0..t)."})
     checkpoint_every: int = field(default=50, metadata={"help": "Steps between checkpoints."})
+    gradient_accumulation_steps: int = field(
+        default=1, metadata={"help": "Parts that a batch is computed in; same update, less memory."}
+    )
+    precision: str = field(default="no", metadata={"help": "bf16: mixed precision; no: float32."})
+    gradient_checkpointing: bool = field(
+        default=False, metadata={"help": "Compute activations twice, to save memory."}
+    )
     seed: int = field(default=0, metadata={"help": "Seed of everything that is drawn."})
 
     def __post_init__(self):
@@ -88,6 +95,7 @@ class GameConfig:
             accuracy=("pairwise", "probability"), corpora=("uniform", "accuracy"),
             validation_temperature=("1", "lowest", "mixture"), attack_until=("fooled", "budget"),
         )  # fmt: skip
+        check_memory(self)
         if not 0 <= self.c_low < self.c_high <= 1:
             raise BadInput(
                 f"an attack ends below c_low and a defence above c_high, but got {self.c_low:g} "

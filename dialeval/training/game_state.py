@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
@@ -21,6 +22,7 @@ from dialeval.training.checkpoints import read_state, save_weights, write_state
 from dialeval.training.defender import Defender
 from dialeval.training.game_settings import GameConfig
 from dialeval.training.samples import AttackerSamples
+from dialeval.training.updates import autocast, enable_checkpointing, reduced_step
 
 ATTACK, DEFENCE, TRAIN, VALIDATION, CHECKED = range(5)  # streams of independent draws
 _POSITION = ("turn", "phase", "step", "records", "lowest")
@@ -50,6 +52,8 @@ class GameState:
         device = self.accelerator.device
         for model in (generator.model, defender.hvm.model):
             model.to(device)
+            if config.gradient_checkpointing:
+                enable_checkpointing(model)
         defender.hvm.device = device
         self.initial = {k: v.detach().clone() for k, v in trainable(generator.model).items()}
         self.attacker_optimizer = self._adam(generator.model, config.attack_learning_rate)
@@ -98,14 +102,14 @@ class GameState:
 
     def _update(self, model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
         """One step with the sum of the gradients of all processes."""
-        parameters = list(trainable(model).values())
-        for value in parameters:  # Adam skips a missing gradient, but not one that is 0
-            gradient = torch.zeros_like(value) if value.grad is None else value.grad
-            value.grad = self.accelerator.reduce(gradient, "sum") if self.ranks > 1 else gradient
-        if self.config.max_grad_norm:
-            torch.nn.utils.clip_grad_norm_(parameters, self.config.max_grad_norm)
-        optimizer.step()
-        optimizer.zero_grad()
+        parameters = trainable(model).values()
+        reduced_step(self.accelerator, parameters, optimizer, self.config.max_grad_norm)
+
+    def _autocast(self) -> AbstractContextManager[Any]:
+        both = ExitStack()  # the setting, or what the launcher was given
+        both.enter_context(self.accelerator.autocast())
+        both.enter_context(autocast(self.config.precision, self.accelerator.device))
+        return both
 
     def _adam(self, model: torch.nn.Module, rate: float) -> torch.optim.Adam:
         return torch.optim.Adam(trainable(model).values(), lr=rate)

@@ -51,6 +51,7 @@ def train_generator(
     config: GeneratorConfig,
     on_progress: Callable[[StepProgress], Any] = lambda _: None,
     accelerator: Accelerator | None = None,
+    parts: dict[str, Passages] | None = None,
 ) -> TrainingResults:
     """Train, test and save a generator.
 
@@ -63,6 +64,8 @@ def train_generator(
             Called with the numbers of each step and each validation, the latter with samples.
         accelerator (`Accelerator`, *optional*):
             Of a larger run that continues afterwards; by default a new one, closed at the end.
+        parts (`dict[str, Passages]`, *optional*):
+            Passages for `train`, `validation` and `test`, in place of those of the run's data.
 
     Returns:
         `TrainingResults`: Test perplexity and samples, as saved in `results.json`.
@@ -76,8 +79,8 @@ def train_generator(
             hint="Continue it with --resume, or choose another --output-dir.",
         )
     set_seed(config.seed)
-    accelerator = accelerator or _accelerator(run, config)
-    parts = make_parts(run, config.seed)
+    accelerator = accelerator or make_accelerator(run, config)
+    parts = make_parts(run, config.seed) if parts is None else directed(parts, run.direction)
     generator = build(run, parts["train"])
     trainer = GeneratorTrainer(generator, parts["train"], config, accelerator, checkpoint)
     history: list[StepProgress] = []
@@ -97,7 +100,7 @@ def train_generator(
     return results
 
 
-def _accelerator(run: GeneratorRun, config: GeneratorConfig) -> Accelerator:
+def make_accelerator(run: GeneratorRun, config: GeneratorConfig) -> Accelerator:
     """A new accelerator with the tracker of the settings."""
     try:
         accelerator = Accelerator(log_with=run.log_with, project_dir=run.output_dir)
@@ -125,9 +128,14 @@ def make_parts(run: GeneratorRun, seed: int) -> dict[str, Passages]:
         raise BadInput(f"no dialogue is left for {', '.join(empty)}.", run.data[0], hint=hint)
     limits = dict.fromkeys(PARTS, run.max_eval_passages) | {"train": run.max_passages}
     parts = {name: _subsample(parts[name], limit, seed) for name, limit in limits.items()}
-    if run.direction == "backward":
-        parts = {name: to_passages(_reversed(part)) for name, part in parts.items()}
-    return parts
+    return directed(parts, run.direction)
+
+
+def directed(parts: dict[str, Passages], direction: str) -> dict[str, Passages]:
+    """Passages as a model of this direction learns from them: reversed if backward."""
+    if direction != "backward":
+        return parts
+    return {name: to_passages(_reversed(part)) for name, part in parts.items()}
 
 
 def _filters(run: GeneratorRun) -> Filters:

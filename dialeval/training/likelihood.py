@@ -1,9 +1,10 @@
 """Maximum-likelihood training of generators on human responses."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from itertools import chain
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -24,6 +25,7 @@ from dialeval.training.schedule import (
     learning_rate,
     optimizer_for,
 )
+from dialeval.training.updates import autocast, enable_checkpointing, parts_of
 from dialeval.training.weighting import TfIdfWeights
 
 _EVALUATION_TOKENS = 2_048
@@ -64,6 +66,8 @@ class GeneratorTrainer:
             self.weights = TfIdfWeights(_responses(passages), self.config.weight_cap)
             scores = map(self.weights.score, _responses(passages))
             self.scores = np.fromiter(scores, float, len(passages))
+        if self.config.gradient_checkpointing:
+            enable_checkpointing(generator.model)
         parameters = generator.model.parameters()
         self.trainable = [value for value in parameters if value.requires_grad]
         optimizer = optimizer_for(self.trainable, self.config)
@@ -130,22 +134,31 @@ class GeneratorTrainer:
             group["lr"] = rate
         self.model.train()
         weights = self._weights(rows)  # over the whole batch, before processes share it
-        losses, counts = self._losses(self.model, self.examples, rows[rank::ranks])
-        share = weights[rank::ranks].to(losses)
-        loss = (losses * share).sum() / self._divisor(counts, rows)
-        batch_loss = self.accelerator.reduce(loss.detach().clone(), "sum").item()
+        divisor = self._divisor(rows)
+        loss = torch.zeros((), device=self.accelerator.device)
+        parts = parts_of(np.arange(len(rows))[rank::ranks], self.config.gradient_accumulation_steps)
+        for number, part in enumerate(parts, 1):
+            with self._part_context(number == len(parts)):
+                losses, _ = self._losses(self.model, self.examples, rows[part])
+                part_loss = (losses * weights[part].to(losses)).sum() / divisor
+                self.accelerator.backward(part_loss * ranks)  # processes average their gradients
+            loss += part_loss.detach()
+        batch_loss = self.accelerator.reduce(loss, "sum").item()
         finite_loss(batch_loss, f"step {step}")
-        self.accelerator.backward(loss * ranks)  # processes average their gradients
         norm = self.accelerator.clip_grad_norm_(self.trainable, self.config.max_grad_norm)
         self.optimizer.step()
         self.optimizer.zero_grad()
         return {"loss": batch_loss, "learning_rate": rate, "gradient_norm": float(norm)}
 
-    def _divisor(self, counts: Tensor, rows: np.ndarray) -> Tensor | int:
+    def _part_context(self, is_last: bool) -> AbstractContextManager[Any]:
+        """Processes exchange gradients with the last part of a batch."""
+        return nullcontext() if is_last else self.accelerator.no_sync(self.model)
+
+    def _divisor(self, rows: np.ndarray) -> int:
         """What the summed loss of a batch is divided by, over all processes."""
         if self.config.average_over == "responses":
             return len(rows)
-        return self.accelerator.reduce(counts.sum(), "sum").clamp(min=1)
+        return max(1, int(self.examples.targets(rows).sum()))
 
     def _check_shares(self) -> None:
         """Refuse batches that leave a process without a passage."""
@@ -171,7 +184,8 @@ class GeneratorTrainer:
         batch, labels = examples.tensors(rows)
         batch = {name: tensor.to(self.accelerator.device) for name, tensor in batch.items()}
         labels = labels.to(self.accelerator.device)
-        logits = model(**batch).logits
+        with autocast(self.config.precision, self.accelerator.device):
+            logits = model(**batch).logits
         if not examples.is_encoder_decoder:
             logits, labels = (
                 logits[:, :-1],
@@ -232,6 +246,10 @@ class Examples:
     def batches(self, size: int, seed: list[int]) -> list[np.ndarray]:
         """Batches of passages of similar length, in random order, all of one size."""
         return training_batches(self.sizes, size, seed)
+
+    def targets(self, rows: np.ndarray) -> np.ndarray:
+        """Number of tokens to predict in each row."""
+        return self.sizes[rows] - 1 if self.whole else self.responses.sizes[rows]
 
     def tensors(self, rows: Sequence[int] | np.ndarray) -> tuple[dict[str, Tensor], Tensor]:
         """Inputs of the model, and the tokens to predict, with others marked as ignored."""

@@ -1,8 +1,10 @@
 """Policy gradients: responses drawn from a generator, and their loss."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,9 +18,10 @@ from dialeval.models.batching import token_batches
 from dialeval.models.heads import logits_at
 from dialeval.responders.decoding import Task, TemperatureMixture, truncate_at_end
 from dialeval.responders.generators import Generator
-from dialeval.responders.likelihood import summed_log_probs
+from dialeval.responders.likelihood import token_log_probs
 from dialeval.scorers.ranking import Pack, additive_mask, pack, packable, packed_batch
 
+BATCH_TOKENS = 1_024
 PACKED_ROW = 512  # tokens of a context with its responses, beyond which attention costs more
 _Batch = tuple[np.ndarray, Callable[[Sequence[float] | None], Tensor]]
 
@@ -115,28 +118,43 @@ def group_advantages(rewards: np.ndarray, n: int) -> np.ndarray:
     return (groups - groups.mean(1, keepdims=True)).reshape(-1)
 
 
+def leave_one_out(rewards: np.ndarray, n: int) -> np.ndarray:
+    """For each reward the mean over the other responses to its context; works along axis 0.
+
+    Examples:
+        >>> leave_one_out(np.array([1.0, 0.0, 0.5]), 3).tolist()
+        [0.25, 0.75, 0.5]
+    """
+    groups = np.asarray(rewards, dtype=float).reshape(-1, n, *np.shape(rewards)[1:])
+    others = (groups.sum(1, keepdims=True) - groups) / (n - 1)
+    return others.reshape(np.shape(rewards))
+
+
 def policy_backward(
     generator: Generator,
     drawn: Drawn,
-    advantages: np.ndarray,
+    advantages: np.ndarray | Sequence[np.ndarray],
     divisor: float,
     *,
     average_over: str = "responses",
     at_temperature: bool = False,
-    batch_tokens: int = 1_024,
+    batch_tokens: int = BATCH_TOKENS,
+    dropout: bool = False,
+    autocast: Callable[[], AbstractContextManager[Any]] = nullcontext,
 ) -> float:
     """Add the gradient of the policy loss to the generator; returns the loss.
 
-    The loss is -sum log P(y|x) R(y) (Gao et al., 2021, eq. 5), dropout off, divided by `divisor`.
-    Responses whose advantage is 0 have no gradient and are left out.
+    With one advantage per response the loss is -sum log P(y|x) R(y) (Li et al., 2017, eq. 2; Gao et
+    al., 2021, eq. 5), with one per token -sum_t log p(y_t|x, y_1:t-1) R_t (Li et al., eq. 3), both
+    divided by `divisor`. Responses whose advantages are 0 have no gradient and are left out.
 
     Args:
         generator (`Generator`):
             The generator.
         drawn (`Drawn`):
             Responses.
-        advantages (`np.ndarray`):
-            One per response.
+        advantages (`np.ndarray` or `Sequence[np.ndarray]`):
+            One number per response, or one array per response with a number for each token.
         divisor (`float`):
             What the summed loss is divided by.
         average_over (`str`, *optional*, defaults to `"responses"`):
@@ -146,34 +164,91 @@ def policy_backward(
             Take P at the temperature the response was drawn at, instead of 1.
         batch_tokens (`int`, *optional*, defaults to 1024):
             Tokens of a batch.
+        dropout (`bool`, *optional*, defaults to `False`):
+            Whether dropout is on, as in training on human responses. It is off for samples, whose
+            probabilities are those that they were drawn from.
+        autocast (`Callable`, *optional*):
+            Returns the context of the forward passes, for mixed precision.
 
     Returns:
         `float`: The loss.
     """
-    generator.model.eval()  # the probabilities are those that the responses were drawn from
-    chosen = np.flatnonzero((advantages != 0) & [bool(ids) for ids in drawn.responses])
+    _prepare(generator.model, dropout)
+    weights = _token_weights(drawn.responses, advantages)
+    chosen = np.array([row for row, weight in enumerate(weights) if weight.any()], dtype=int)
     read = _packed_batches if packable(generator.model) else _padded_batches
     total = 0.0
     for rows, log_prob in read(generator, drawn, chosen, batch_tokens):
-        log_probs = log_prob(drawn.temperatures[rows].tolist() if at_temperature else None)
-        weights = torch.from_numpy(advantages[rows]).to(log_probs)
+        with autocast():
+            log_probs = log_prob(drawn.temperatures[rows].tolist() if at_temperature else None)
+        values = [weights[row] for row in rows]
         if average_over == "tokens":
-            weights = weights / weights.new_tensor([len(drawn.responses[row]) for row in rows])
-        loss = -(log_probs * weights).sum() / divisor
+            values = [weight / len(weight) for weight in values]
+        loss = -(log_probs * torch.from_numpy(np.concatenate(values)).to(log_probs)).sum() / divisor
         loss.backward()
         total += loss.item()
+    generator.model.eval()
     return total
+
+
+@torch.no_grad()
+def drawn_log_probs(
+    generator: Generator, drawn: Drawn, batch_tokens: int = 2_048
+) -> list[np.ndarray]:
+    """log p of each token of each response, without dropout, at temperature 1.
+
+    Args:
+        generator (`Generator`):
+            The generator.
+        drawn (`Drawn`):
+            Responses.
+        batch_tokens (`int`, *optional*, defaults to 2048):
+            Tokens of a batch.
+
+    Returns:
+        `list[np.ndarray]`: One array per response.
+    """
+    generator.model.eval()
+    chosen = np.array([row for row, ids in enumerate(drawn.responses) if ids], dtype=int)
+    read = _packed_batches if packable(generator.model) else _padded_batches
+    values = [np.zeros(0)] * len(drawn)
+    for rows, log_prob in read(generator, drawn, chosen, batch_tokens):
+        bounds = np.cumsum([len(drawn.responses[row]) for row in rows])[:-1]
+        parts = np.split(log_prob(None).cpu().numpy(), bounds)
+        for row, part in zip(rows, parts, strict=True):
+            values[row] = part
+    return values
+
+
+def _token_weights(
+    responses: Sequence[Sequence[int]], advantages: np.ndarray | Sequence[np.ndarray]
+) -> list[np.ndarray]:
+    """The weight of each token of each response."""
+    pairs = zip(responses, advantages, strict=True)
+    return [np.broadcast_to(np.asarray(value, dtype=float), len(ids)) for ids, value in pairs]
+
+
+def _prepare(model: PreTrainedModel, dropout: bool) -> None:
+    """Dropout on or off; layers whose activations are recomputed need to be in training mode."""
+    model.train(dropout)
+    for module in model.modules():
+        if getattr(module, "gradient_checkpointing", False):
+            module.training = True  # of this module alone: its dropout is a module inside it
 
 
 def _padded_batches(
     generator: Generator, drawn: Drawn, chosen: np.ndarray, batch_tokens: int
 ) -> Iterator[_Batch]:
-    """Rows of similar length, and a function from temperatures to their log-probabilities."""
+    """Rows of similar length, and a function from temperatures to the log-probs of their tokens."""
     sizes = [len(drawn.prompts[row]) + len(drawn.responses[row]) for row in chosen]
     for batch in token_batches(sizes, batch_tokens):
         rows = chosen[batch]
         both = [drawn.prompts[row] for row in rows], [drawn.responses[row] for row in rows]
-        yield rows, partial(summed_log_probs, generator.model, generator.pad_id, *both)
+        yield rows, partial(_padded_log_probs, generator.model, generator.pad_id, *both)
+
+
+def _padded_log_probs(*inputs: Any) -> Tensor:
+    return token_log_probs(*inputs)[0]
 
 
 def _packed_batches(
@@ -201,7 +276,7 @@ def packed_log_probs(
     responses: Sequence[Sequence[int]],
     temperatures: Sequence[float] | None = None,
 ) -> Tensor:
-    """log p(response | context) as in [`summed_log_probs`], with each context read once.
+    """log p of each token as in [`token_log_probs`], with each context read once.
 
     Args:
         model (`PreTrainedModel`):
@@ -216,7 +291,7 @@ def packed_log_probs(
             One per response; 1 by default.
 
     Returns:
-        `Tensor`: Log-probabilities, shape `(responses,)`.
+        `Tensor`: Log-probabilities, one response after the other, shape `(tokens,)`.
     """
     tensors = packed_batch(packs, pad_id)
     batch = {name: tensor.to(model.device) for name, tensor in tensors.items()}
@@ -227,8 +302,7 @@ def packed_log_probs(
     logits = logits_at(model, {**batch, "attention_mask": mask}, row, column).float()
     if temperatures is not None:
         logits = logits / torch.tensor(temperatures).to(logits)[number, None]
-    values = -F.cross_entropy(logits, targets, reduction="none").double()  # (tokens,)
-    return values.new_zeros(len(responses)).index_add(0, number, values)
+    return -F.cross_entropy(logits, targets, reduction="none").double()  # (tokens,)
 
 
 def _predicting_positions(

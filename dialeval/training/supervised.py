@@ -1,6 +1,7 @@
 """Supervised training of discriminators on pairs of a human and another response."""
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,6 +26,7 @@ from dialeval.training.schedule import (
     learning_rate,
     optimizer_for,
 )
+from dialeval.training.updates import autocast, enable_checkpointing, parts_of
 
 
 class DiscriminatorTrainer:
@@ -56,6 +58,8 @@ class DiscriminatorTrainer:
     ):
         self.config = config or DiscriminatorConfig()
         self.accelerator = accelerator or Accelerator()
+        if self.config.gradient_checkpointing:
+            enable_checkpointing(model)
         trainable = [value for value in model.parameters() if value.requires_grad]
         optimizer = optimizer_for(trainable, self.config)
         self.model, self.optimizer = self.accelerator.prepare(model, optimizer)
@@ -129,30 +133,56 @@ class DiscriminatorTrainer:
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.model.train()
-        loss, correct = self._loss(table, rows[rank :: self.accelerator.num_processes], step)
-        local = torch.stack([loss.detach(), correct]).unsqueeze(0)
-        mean_loss, accuracy = self.accelerator.gather(local).mean(0).tolist()
+        local = rows[rank :: self.accelerator.num_processes]
+        loss, correct = self._backward(*self._passages(table, local, step))
+        means = torch.stack([loss, correct]).unsqueeze(0)
+        mean_loss, accuracy = self.accelerator.gather(means).mean(0).tolist()
         numbers = {"loss": finite_loss(mean_loss, f"step {step}"), "accuracy": accuracy}
-        self.accelerator.backward(loss)
         self.accelerator.clip_grad_norm_(self.trainable, self.config.max_grad_norm)
         self.optimizer.step()
         self.optimizer.zero_grad()
         return {**numbers, "learning_rate": rate}
 
-    def _loss(self, table: "_Pairs", rows: np.ndarray, step: int) -> tuple[Tensor, Tensor]:
+    def _passages(
+        self, table: "_Pairs", rows: np.ndarray, step: int
+    ) -> tuple[list[Passage], list[Passage]]:
+        """The human responses of the pairs and the others, or prefixes of both."""
         passages = table.passages(rows)  # the human ones, then the others
-        if self.config.prefixes:
-            passages = _random_prefixes(passages, [self.config.seed, step])
+        if self.config.prefixes and not self.config.all_prefixes:
+            passages = random_prefixes(passages, [self.config.seed, step])
+        return passages[: len(rows)], passages[len(rows) :]
+
+    def _backward(self, human: list[Passage], other: list[Passage]) -> tuple[Tensor, Tensor]:
+        """Add the gradient of the mean loss in parts; that loss, and the share of correct ones."""
+        total = torch.zeros(2, device=self.accelerator.device)
+        parts = parts_of(np.arange(len(human)), self.config.gradient_accumulation_steps)
+        for number, part in enumerate(parts, 1):
+            several = (
+                nullcontext() if number == len(parts) else self.accelerator.no_sync(self.model)
+            )
+            with several:
+                sides = ([passages[row] for row in part] for passages in (human, other))
+                loss, correct = self._loss(*sides)
+                share = len(part) / len(human)
+                self.accelerator.backward(loss * share)
+            total += torch.stack([loss.detach(), correct]) * share
+        return total[0], total[1]
+
+    def _loss(self, human: list[Passage], other: list[Passage]) -> tuple[Tensor, Tensor]:
+        if self.config.all_prefixes:
+            human, other = all_prefixes(human), all_prefixes(other)
         scorer = self.scorer
-        ids = [passage.ids for passage in scorer.input_format(scorer.tokenizer, passages)]
-        tensors = pad(ids, scorer.pad_id)
+        encoded = scorer.input_format(scorer.tokenizer, [*human, *other])
+        tensors = pad([passage.ids for passage in encoded], scorer.pad_id)
         batch = {name: tensor.to(scorer.device) for name, tensor in tensors.items()}
-        logits = self.model(**batch).logits  # (2 * pairs, 2)
-        margins = (logits[:, 1] - logits[:, 0]).view(2, -1)  # (2, pairs)
-        correct = (margins[0] > margins[1]).float().mean().detach()
+        with autocast(self.config.precision, scorer.device):
+            logits = self.model(**batch).logits.float()  # (human + other, 2)
         if self.config.loss == "pairwise":
+            margins = (logits[:, 1] - logits[:, 0]).view(2, -1)  # (2, pairs)
+            correct = (margins[0] > margins[1]).float().mean().detach()
             return pairwise_loss(margins[0], margins[1]), correct
-        labels = torch.arange(2, device=logits.device).flip(0).repeat_interleave(len(rows))
+        labels = torch.zeros(len(logits), dtype=torch.long, device=logits.device)
+        labels[: len(human)] = 1
         return F.cross_entropy(logits, labels), (logits.argmax(-1) == labels).float().mean()
 
 
@@ -192,7 +222,7 @@ def _sizes(batch: Any) -> np.ndarray:
     return np.array(turns) + np.array([len(text) for text in batch["response"].to_pylist()])
 
 
-def _random_prefixes(passages: list[Passage], seed: list[int]) -> list[Passage]:
+def random_prefixes(passages: list[Passage], seed: list[int]) -> list[Passage]:
     """Each response cut after a random word (Li et al., 2017, sec. 3.2)."""
     rng = np.random.default_rng(seed)
     prefixes = []
@@ -201,3 +231,13 @@ def _random_prefixes(passages: list[Passage], seed: list[int]) -> list[Passage]:
         kept = " ".join(words[: rng.integers(1, len(words) + 1)])
         prefixes.append(passage.with_response(kept, passage.author))
     return prefixes
+
+
+def all_prefixes(passages: list[Passage]) -> list[Passage]:
+    """Each response cut after each of its words; the paper warns that this overfits."""
+    return [
+        passage.with_response(" ".join(words[:size]), passage.author)
+        for passage in passages
+        for words in [passage.response.split(" ")]
+        for size in range(1, len(words) + 1)
+    ]

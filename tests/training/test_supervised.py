@@ -13,7 +13,7 @@ from dialeval.models import AttentionConfig, AttentionDiscriminator
 from dialeval.models.tokenizers import word_tokenizer
 from dialeval.training import DiscriminatorConfig, DiscriminatorTrainer
 from dialeval.training.schedule import learning_rate
-from dialeval.training.supervised import _random_prefixes
+from dialeval.training.supervised import random_prefixes
 from tests.closeness import assert_close
 
 FAST = DiscriminatorConfig(epochs=4, learning_rate=0.02, batch_size=16)
@@ -133,7 +133,7 @@ def test_schedules_by_hand(settings, rates):
 
 def test_prefixes_are_never_empty_and_vary():
     passage = Passage((Turn("A", "q"),), "one two three four", author="bot")
-    prefixes = _random_prefixes([passage] * 100, [0, 0])
+    prefixes = random_prefixes([passage] * 100, [0, 0])
     assert {prefix.response for prefix in prefixes} == {
         "one", "one two", "one two three", "one two three four"
     }  # fmt: skip

@@ -21,14 +21,11 @@ from dialeval.dialogues import (
 from dialeval.dialogues.matching import partners
 from dialeval.dialogues.normaliser import Normaliser
 from dialeval.dialogues.splits import row_hashes
-from dialeval.dialogues.types import text_key
+from dialeval.dialogues.types import TRAINED_AGAINST, text_key
 from dialeval.metrics.results import SECOND_HUMAN
 
 MIN_CONTEXTS, FEW_CONTEXTS = 10, 100
 """Contexts and dialogues that are needed, and contexts below which there is a warning."""
-
-TRAINED_AGAINST = "discriminator_fingerprint"
-"""Key in a system's training, or in `extra` of a response, that names its discriminator."""
 
 MatchedRows = tuple[np.ndarray, np.ndarray]
 """Rows of the human file that a system answers, and the rows of its answers."""

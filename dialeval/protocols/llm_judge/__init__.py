@@ -19,6 +19,7 @@ from dialeval.protocols.llm_judge.judge import (
     pairwise_result,
 )
 from dialeval.protocols.llm_judge.prompt import PROMPT, Contest, Question, neutral
+from dialeval.protocols.llm_judge.reward import JudgeReward
 
 __all__ = [
     "PROMPT",
@@ -27,6 +28,7 @@ __all__ = [
     "Contest",
     "EndpointAsker",
     "GeneratorAsker",
+    "JudgeReward",
     "LlmJudge",
     "LlmJudgements",
     "PairVerdict",

@@ -1,0 +1,82 @@
+"""Updates that are the same on any number of processes, in any precision and number of parts."""
+
+import math
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import numpy as np
+import torch
+from accelerate import Accelerator
+
+from dialeval.errors import BadInput
+
+
+def reduced_step(
+    accelerator: Accelerator,
+    parameters: Iterable[torch.nn.Parameter],
+    optimizer: torch.optim.Optimizer,
+    max_norm: float = 0.0,
+) -> float:
+    """One step with the sum of the gradients of all processes; returns the norm of that sum.
+
+    Where the norm is not a number, the step is left out: one bad batch does not ruin the weights.
+
+    Args:
+        accelerator (`Accelerator`):
+            The processes.
+        parameters (`Iterable[Parameter]`):
+            What the optimizer updates.
+        optimizer (`Optimizer`):
+            Its gradients are zero afterwards.
+        max_norm (`float`, *optional*, defaults to 0.0):
+            Largest norm; 0 does not clip.
+
+    Returns:
+        `float`: The norm before clipping.
+    """
+    values = list(parameters)
+    for value in values:  # Adam skips a missing gradient, but not one that is 0
+        gradient = torch.zeros_like(value) if value.grad is None else value.grad
+        several = accelerator.num_processes > 1
+        value.grad = accelerator.reduce(gradient, "sum") if several else gradient
+    norm = torch.nn.utils.clip_grad_norm_(values, max_norm or float("inf")).item()
+    if math.isfinite(norm):
+        optimizer.step()
+    optimizer.zero_grad()
+    return norm
+
+
+def autocast(precision: str, device: torch.device) -> AbstractContextManager[Any]:
+    """The context of forward passes: float32 as they are, or bfloat16 where that is safe.
+
+    Args:
+        precision (`str`):
+            `"no"` or `"bf16"`.
+        device (`torch.device`):
+            Where the model runs.
+    """
+    if precision == "no":
+        return nullcontext()
+    return torch.autocast(device.type, dtype=torch.bfloat16)
+
+
+def enable_checkpointing(model: Any) -> None:
+    """Let a model compute activations again in the backward pass, which saves memory."""
+    if not getattr(model, "supports_gradient_checkpointing", False):
+        kind = getattr(getattr(model, "config", None), "model_type", type(model).__name__)
+        raise BadInput(
+            f"models of type {kind!r} do not support gradient checkpointing.",
+            hint="Leave out --gradient-checkpointing, or lower the batch size.",
+        )
+    model.gradient_checkpointing_enable({"use_reentrant": False})
+
+
+def parts_of(rows: np.ndarray, count: int) -> list[np.ndarray]:
+    """Rows of a batch in at most `count` parts of similar size, none of them empty.
+
+    Examples:
+        >>> [part.tolist() for part in parts_of(np.arange(5), 2)]
+        [[0, 1, 2], [3, 4]]
+    """
+    return np.array_split(rows, max(1, min(count, len(rows))))
