@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from dialeval.commands.console import out, say
+from dialeval.commands.console import out, say, say_warnings
 from dialeval.commands.settings import with_settings
 from dialeval.settings.training import GeneratorConfig, GeneratorRun
 
@@ -12,7 +12,7 @@ Config = Annotated[
     str,
     typer.Option(
         help="Name of a shipped config (default, tiny, li2017, bruni2017, backward, unconditional, "
-        "paraphraser) or a YAML file of settings; options on the command line win."
+        "paraphraser, vhred) or a YAML file of settings; options on the command line win."
     ),
 ]
 
@@ -32,4 +32,5 @@ def train_generator(
     with TrainingProgress() as progress:
         results = train(run, settings, progress)
     out.print(generator_table(results))
+    say_warnings(results.warnings)
     say(f"Saved to [bold]{run.output_dir}[/]; use it with: dialeval generate --model DIR")

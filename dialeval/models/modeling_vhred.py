@@ -75,7 +75,7 @@ class Decoder(nn.Module):
 
     def attend(self, states: Tensor, encoded: VhredEncoding) -> Tensor:
         """Weights of the context's tokens (Bahdanau et al., 2015, app. A.1.2)."""
-        both = self.query(states)[:, :, None] + given(encoded.keys)[:, None]
+        both = self.query(states)[:, :, None] + given(encoded.projected)[:, None]
         scores = self.score(torch.tanh(both)).squeeze(-1)  # (batch, steps, time)
         outside = ~given(encoded.mask)[:, None]
         # Not minus infinity: a row without any token would end in NaN.
@@ -157,6 +157,10 @@ class VhredGenerator(PreTrainedModel, GenerationMixin):
         """
         encoded = encoder_outputs or self.encoder(input_ids, attention_mask, noise)
         targets = labels if targets is None else targets
+        if noise is None and targets is not None and input_ids is not None and not self.training:
+            noise = self.encoder.row_noise(input_ids, given(encoded.mask)).to(
+                given(encoded.context)
+            )
         if decoder_input_ids is None:
             decoder_input_ids = self.prepare_decoder_input_ids_from_labels(targets)
         check_right_padding(decoder_attention_mask)

@@ -53,20 +53,29 @@ class VhredEncoding(BaseModelOutput):
     prior_mean: Tensor | None = None  # (batch, latent)
     prior_deviation: Tensor | None = None  # (batch, latent)
     latent: Tensor | None = None  # (batch, latent), drawn from the prior
-    keys: Tensor | None = None  # (batch, time, attention)
+    projected: Tensor | None = None  # (batch, time, attention)
     mask: Tensor | None = None  # (batch, time), true on tokens
 
 
 class Turns(NamedTuple):
     """Where the tokens of a row stand in a grid of turns."""
 
-    index: Tensor  # (batch, turns * length), the row's column of each cell; 0 in empty ones
+    column: Tensor  # (batch, turns * length), the row's column of each cell; 0 in empty ones
     cell: Tensor  # (batch, time), the cell of each token; 0 for padding
     lengths: Tensor  # (batch, turns), tokens of each turn
 
 
 def split_turns(input_ids: Tensor, mask: Tensor, separator: int) -> Turns:
     """The grid of a batch of rows; a separator is the last token of its turn.
+
+    Args:
+        input_ids, mask (`Tensor`):
+            Tokens, and where they are no padding, shape `(batch, time)`.
+        separator (`int`):
+            The token that ends a turn.
+
+    Returns:
+        `Turns`: Indices from rows to turns and back.
 
     Examples:
         >>> ids = torch.tensor([[0, 7, 3, 8, 9, 3]])
@@ -175,7 +184,7 @@ class Encoder(nn.Module):
             prior_mean=prior.mean,
             prior_deviation=prior.deviation,
             latent=prior.draw(noise),
-            keys=self.key(states),
+            projected=self.key(states),
             mask=mask,
         )
 
@@ -184,7 +193,7 @@ class Encoder(nn.Module):
         turns = split_turns(input_ids, mask, self.config.separator_token_id)
         rows, count = turns.lengths.shape
         vectors = self.dropout(self.embedding(input_ids))  # (batch, time, embedding)
-        grid = pick(vectors, turns.index).view(rows * count, -1, vectors.shape[-1])
+        grid = pick(vectors, turns.column).view(rows * count, -1, vectors.shape[-1])
         states, utterances = self.utterance(grid, turns.lengths.flatten())
         states = pick(states.reshape(rows, -1, states.shape[-1]), turns.cell) * mask[..., None]
         over = self.context(utterances.view(rows, count, -1))[0]  # (batch, turns, context)
@@ -204,9 +213,12 @@ class Encoder(nn.Module):
             return torch.randn(shape, device=input_ids.device)
         if self.config.latent == "mean":
             return torch.zeros(shape, device=input_ids.device)
-        rows = [
-            _row_noise(ids[kept], self.config) for ids, kept in zip(input_ids, mask, strict=True)
-        ]
+        return self.row_noise(input_ids, mask)
+
+    def row_noise(self, input_ids: Tensor, mask: Tensor) -> Tensor:
+        """Noise that depends on each context and the seed, but not on the batch."""
+        pairs = zip(input_ids, mask, strict=True)
+        rows = [_row_noise(ids[kept], self.config) for ids, kept in pairs]
         return torch.stack(rows).to(input_ids.device)
 
 

@@ -32,7 +32,7 @@ from dialeval.dialogues.storage import texts_of
 from dialeval.dialogues.types import text_hash
 from dialeval.metrics.results import Result
 from dialeval.metrics.training_results import Sample, StepProgress, TrainingResults
-from dialeval.models import Seq2SeqConfig, Seq2SeqGenerator
+from dialeval.models import Seq2SeqConfig, Seq2SeqGenerator, VhredConfig, VhredGenerator
 from dialeval.models.tokenizers import bpe_tokenizer, word_tokenizer
 from dialeval.responders import respond
 from dialeval.responders.decoding import DECODINGS
@@ -40,6 +40,7 @@ from dialeval.responders.generators import Generator, load_generator, save_gener
 from dialeval.responders.language import GeneratorResponder
 from dialeval.responders.prompts import PromptFormat
 from dialeval.settings.training import NEW, GeneratorConfig, GeneratorRun
+from dialeval.training.latent import check_turns, collapse_warning, has_latent, latent_numbers
 from dialeval.training.likelihood import Examples, GeneratorTrainer
 
 CHECKPOINT = "checkpoint"
@@ -150,7 +151,9 @@ def build(run: GeneratorRun, passages: Passages) -> Generator:
         loaded.model = with_lora(loaded.model) if run.tune == "lora" else loaded.model
         return loaded
     tokenizer = _tokenizer(run, passages)
-    make = _gpt2 if run.model == "gpt2" else _seq2seq
+    if run.model == "vhred":
+        check_turns(passages, run.context_turns)
+    make = {"gpt2": _gpt2, "seq2seq": _seq2seq, "vhred": _vhred}[run.model]
     limit = run.positions - 2 if run.model == "gpt2" else run.positions
     return Generator(make(run, tokenizer), tokenizer, PromptFormat(style).limited(limit), run.model)
 
@@ -188,14 +191,20 @@ def _results(
     parts: dict[str, Passages],
     history: list[StepProgress],
 ) -> TrainingResults:
-    test = trainer.validate(Examples(trainer.generator, parts["test"]))
+    examples = Examples(trainer.generator, parts["test"])
+    test, warnings = trainer.validate(examples), list(trainer.warnings)
     made = signature(run, config, len(parts["train"]))
     nan, n = float("nan"), len(parts["test"])
     numbers = {"perplexity": test["perplexity"], "loss": test["validation_loss"]}
+    if has_latent(trainer.plain):
+        latent = latent_numbers(trainer.plain, examples)
+        numbers |= latent
+        warnings += filter(None, [collapse_warning(latent, trainer.plain.config.latent_size)])
     return TrainingResults(
         results=tuple(
             Result(metric, "", "", value, nan, nan, n, made) for metric, value in numbers.items()
         ),
+        warnings=tuple(warnings),
         settings={**asdict(run), **asdict(config)},
         signature=made,
         training=made,
@@ -282,6 +291,35 @@ def _seq2seq(run: GeneratorRun, tokenizer: Any) -> PreTrainedModel:
     except ValueError as error:  # a model's file does not import dialeval's errors
         raise BadInput(str(error)) from None
     return Seq2SeqGenerator(shape)
+
+
+def _vhred(run: GeneratorRun, tokenizer: Any) -> PreTrainedModel:
+    """With `hidden_size` 512 and `embedding_size` 300 of the sizes of Niu and Bansal's code."""
+    try:
+        shape = VhredConfig(
+            vocab_size=len(tokenizer),
+            embedding_size=run.embedding_size or run.hidden_size,
+            encoder_size=max(1, run.hidden_size // 2),
+            context_size=run.hidden_size,
+            hidden_size=run.hidden_size,
+            attention_size=max(1, run.hidden_size // 2),
+            latent_size=run.latent_size,
+            dropout=run.dropout,
+            word_drop=run.word_drop,
+            latent=run.latent,
+            pad_token_id=tokenizer.pad_token_id,
+            bos_token_id=tokenizer.bos_token_id,
+            eos_token_id=tokenizer.eos_token_id,
+            unk_token_id=_unknown_id(tokenizer),
+        )
+    except ValueError as error:
+        raise BadInput(str(error)) from None
+    return VhredGenerator(shape)
+
+
+def _unknown_id(tokenizer: Any) -> int:
+    unknown = tokenizer.unk_token_id
+    return int(tokenizer.pad_token_id if unknown is None else unknown)
 
 
 def with_lora(model: PreTrainedModel) -> Any:

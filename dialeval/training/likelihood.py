@@ -19,6 +19,7 @@ from dialeval.models.batching import pad, token_batches, training_batches
 from dialeval.responders.generators import Generator
 from dialeval.settings.training import GeneratorConfig
 from dialeval.training.checkpoints import CheckpointManager
+from dialeval.training.latent import has_latent, kl_weight
 from dialeval.training.schedule import (
     finite_loss,
     learning_rate,
@@ -59,6 +60,8 @@ class GeneratorTrainer:
         self.accelerator = accelerator or Accelerator()
         self.examples = Examples(generator, passages, self.config.loss_on == "all")
         self._check_shares()
+        self.kl_weight = 1.0
+        self.warnings: list[str] = []
         self.weights = None
         if self.config.weighting == "tf-idf":
             self.weights = TfIdfWeights(_responses(passages), self.config.weight_cap)
@@ -129,6 +132,7 @@ class GeneratorTrainer:
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.model.train()
+        self.kl_weight = kl_weight(step, total, self.config.kl_steps)
         weights = self._weights(rows)  # over the whole batch, before processes share it
         losses, counts = self._losses(self.model, self.examples, rows[rank::ranks])
         share = weights[rank::ranks].to(losses)
@@ -168,20 +172,45 @@ class GeneratorTrainer:
         self, model: torch.nn.Module, examples: "Examples", rows: np.ndarray
     ) -> tuple[Tensor, Tensor]:
         """Summed loss and number of the counted tokens of each example, shape `(rows,)`."""
-        batch, labels = examples.tensors(rows)
-        batch = {name: tensor.to(self.accelerator.device) for name, tensor in batch.items()}
-        labels = labels.to(self.accelerator.device)
-        logits = model(**batch).logits
-        if not examples.is_encoder_decoder:
-            logits, labels = (
-                logits[:, :-1],
-                labels[:, 1:],
-            )  # predicted one before
-        counted = labels != IGNORED  # (rows, time)
-        losses = F.cross_entropy(logits[counted].float(), labels[counted], reduction="none")
-        row = counted.nonzero()[:, 0]
-        sums = losses.new_zeros(len(labels)).index_add(0, row, losses)
-        return sums, counted.sum(1)
+        return self._tensor_losses(model, *examples.tensors(rows))
+
+    def _tensor_losses(
+        self, model: torch.nn.Module, inputs: dict[str, Tensor], labels: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """The same from tensors; with a latent variable the negative evidence lower bound."""
+        device = self.accelerator.device
+        batch = {name: tensor.to(device) for name, tensor in inputs.items()}
+        labels = labels.to(device)
+        is_latent = has_latent(self.plain)
+        output = model(**batch, **({"targets": labels} if is_latent else {}))
+        sums, counts = summed_losses(output.logits, labels, self.generator.is_encoder_decoder)
+        if is_latent:
+            sums = sums + (self.kl_weight if model.training else 1.0) * output.kl.float()
+        return sums, counts
+
+
+def summed_losses(
+    logits: Tensor, labels: Tensor, is_encoder_decoder: bool
+) -> tuple[Tensor, Tensor]:
+    """Negative log-likelihood of each row's counted tokens, and their number.
+
+    Args:
+        logits (`Tensor`):
+            Shape `(rows, time, vocabulary)`.
+        labels (`Tensor`):
+            Tokens to predict, others -100, shape `(rows, time)`.
+        is_encoder_decoder (`bool`):
+            Whether a token is predicted in its column; a causal model predicts it one before.
+
+    Returns:
+        `tuple[Tensor, Tensor]`: Each of shape `(rows,)`.
+    """
+    if not is_encoder_decoder:
+        logits, labels = logits[:, :-1], labels[:, 1:]
+    counted = labels != IGNORED  # (rows, time)
+    losses = F.cross_entropy(logits[counted].float(), labels[counted], reduction="none")
+    row = counted.nonzero()[:, 0]
+    return losses.new_zeros(len(labels)).index_add(0, row, losses), counted.sum(1)
 
 
 class Ragged:
@@ -236,7 +265,12 @@ class Examples:
     def tensors(self, rows: Sequence[int] | np.ndarray) -> tuple[dict[str, Tensor], Tensor]:
         """Inputs of the model, and the tokens to predict, with others marked as ignored."""
         prompts = [self.prompts[row] for row in rows]
-        responses = [self.responses[row] for row in rows]
+        return self.tensors_of(prompts, [self.responses[row] for row in rows])
+
+    def tensors_of(
+        self, prompts: Sequence[list[int]], responses: Sequence[list[int]]
+    ) -> tuple[dict[str, Tensor], Tensor]:
+        """The same from token ids."""
         if self.is_encoder_decoder:
             targets = pad(responses, IGNORED)["input_ids"]
             inputs = [[self.start_id, *row[:-1]] for row in responses]

@@ -63,9 +63,9 @@ def test_a_row_is_split_into_turns_wherever_its_padding_is(padded):
         batch = padded(ROWS, side)
         turns = split_turns(batch["input_ids"], batch["attention_mask"].bool(), EOS)
         assert turns.lengths.tolist() == [[3, 3, 0], [2, 0, 0], [4, 2, 2], [4, 0, 0]]
-        width = turns.index.shape[1] // 3
+        width = turns.column.shape[1] // 3
         for row, ids in enumerate(ROWS):
-            grid = batch["input_ids"][row][turns.index[row]].view(3, width)
+            grid = batch["input_ids"][row][turns.column[row]].view(3, width)
             cut = [grid[at, :size].tolist() for at, size in enumerate(turns.lengths[row])]
             assert [token for turn in cut for token in turn] == ids
 
