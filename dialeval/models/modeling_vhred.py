@@ -165,7 +165,9 @@ class VhredGenerator(PreTrainedModel, GenerationMixin):
             decoder_input_ids = self.prepare_decoder_input_ids_from_labels(targets)
         check_right_padding(decoder_attention_mask)
         latent, mean, kl = self._latent(encoded, targets, noise)
-        words = self.dropout(self.encoder.embedding(self._with_drops(decoder_input_ids)))
+        if targets is not None:  # dropped words make the posterior useful; the prior is the test
+            decoder_input_ids = self._with_drops(decoder_input_ids)
+        words = self.dropout(self.encoder.embedding(decoder_input_ids))
         state = past_key_values[0] if past_key_values else None
         vectors, weights, state = self.decoder(words, encoded, latent, state)
         logits = self.output(self.dropout(vectors))  # (batch, steps, vocabulary)

@@ -39,7 +39,9 @@ from dialeval.responders.decoding import DECODINGS
 from dialeval.responders.generators import Generator, load_generator, save_generator
 from dialeval.responders.language import GeneratorResponder
 from dialeval.responders.prompts import PromptFormat
+from dialeval.settings.adversarial import AgainstConfig
 from dialeval.settings.training import NEW, GeneratorConfig, GeneratorRun
+from dialeval.training.against import against_facts, check_start, make_trainer
 from dialeval.training.latent import check_turns, collapse_warning, has_latent, latent_numbers
 from dialeval.training.likelihood import Examples, GeneratorTrainer
 
@@ -52,6 +54,7 @@ def train_generator(
     config: GeneratorConfig,
     on_progress: Callable[[StepProgress], Any] = lambda _: None,
     accelerator: Accelerator | None = None,
+    against: AgainstConfig | None = None,
 ) -> TrainingResults:
     """Train, test and save a generator.
 
@@ -64,11 +67,14 @@ def train_generator(
             Called with the numbers of each step and each validation, the latter with samples.
         accelerator (`Accelerator`, *optional*):
             Of a larger run that continues afterwards; by default a new one, closed at the end.
+        against (`AgainstConfig`, *optional*):
+            Perturbations to train against, and the reward of Reranking-RL; none by default.
 
     Returns:
         `TrainingResults`: Test perplexity and samples, as saved in `results.json`.
     """
     is_standalone = accelerator is None
+    check_start(run, against)
     checkpoint = Path(run.output_dir) / CHECKPOINT
     if checkpoint.exists() and not run.resume:
         raise BadInput(
@@ -80,7 +86,8 @@ def train_generator(
     accelerator = accelerator or _accelerator(run, config)
     parts = make_parts(run, config.seed)
     generator = build(run, parts["train"])
-    trainer = GeneratorTrainer(generator, parts["train"], config, accelerator, checkpoint)
+    against = against or AgainstConfig()
+    trainer = make_trainer(generator, parts["train"], config, against, accelerator, checkpoint)
     history: list[StepProgress] = []
     for progress in trainer.train(parts["validation"]):
         if "perplexity" in progress:
@@ -89,7 +96,7 @@ def train_generator(
         on_progress(progress)
         logged = {k: v for k, v in progress.items() if k not in ("total", "samples")}
         accelerator.log(logged, step=progress["step"])
-    results = _results(run, config, trainer, parts, history)
+    results = _results(run, config, trainer, parts, history, against)
     if accelerator.is_main_process:
         _save(generator, results, Path(run.output_dir))
     accelerator.wait_for_everyone()
@@ -190,10 +197,11 @@ def _results(
     trainer: GeneratorTrainer,
     parts: dict[str, Passages],
     history: list[StepProgress],
+    against: AgainstConfig,
 ) -> TrainingResults:
     examples = Examples(trainer.generator, parts["test"])
     test, warnings = trainer.validate(examples), list(trainer.warnings)
-    made = signature(run, config, len(parts["train"]))
+    made = signature(run, config, len(parts["train"]), against)
     nan, n = float("nan"), len(parts["test"])
     numbers = {"perplexity": test["perplexity"], "loss": test["validation_loss"]}
     if has_latent(trainer.plain):
@@ -205,7 +213,7 @@ def _results(
             Result(metric, "", "", value, nan, nan, n, made) for metric, value in numbers.items()
         ),
         warnings=tuple(warnings),
-        settings={**asdict(run), **asdict(config)},
+        settings={**asdict(run), **asdict(config), **asdict(against)},
         signature=made,
         training=made,
         history=tuple(history),
@@ -214,7 +222,9 @@ def _results(
     )
 
 
-def signature(run: GeneratorRun, config: GeneratorConfig, passages: int) -> str:
+def signature(
+    run: GeneratorRun, config: GeneratorConfig, passages: int, against: AgainstConfig | None = None
+) -> str:
     """Model, data and seed of a training, in one line.
 
     Args:
@@ -224,6 +234,8 @@ def signature(run: GeneratorRun, config: GeneratorConfig, passages: int) -> str:
             Settings of the trainer.
         passages (`int`):
             Number of training passages.
+        against (`AgainstConfig`, *optional*):
+            What else it was trained for.
 
     Returns:
         `str`: Facts separated by `|`.
@@ -232,6 +244,7 @@ def signature(run: GeneratorRun, config: GeneratorConfig, passages: int) -> str:
     model = Path(run.model).name if Path(run.model).is_dir() else run.model
     facts = [f"mle:{model}", run.direction, f"data:{data}", f"ctx:{run.context_turns}"]
     facts += [f"min:{run.min_response}", f"weights:{config.weighting}", f"n:{passages}"]
+    facts += against_facts(against or AgainstConfig())
     return "|".join([*facts, f"seed:{config.seed}", f"v:{__version__}"])
 
 

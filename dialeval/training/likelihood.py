@@ -20,6 +20,7 @@ from dialeval.responders.generators import Generator
 from dialeval.settings.training import GeneratorConfig
 from dialeval.training.checkpoints import CheckpointManager
 from dialeval.training.latent import has_latent, kl_weight
+from dialeval.training.reranking import Reranking
 from dialeval.training.schedule import (
     finite_loss,
     learning_rate,
@@ -58,10 +59,11 @@ class GeneratorTrainer:
         self.generator = generator
         self.config = config or GeneratorConfig()
         self.accelerator = accelerator or Accelerator()
-        self.examples = Examples(generator, passages, self.config.loss_on == "all")
+        self.examples = self._make_examples(passages)
         self._check_shares()
         self.kl_weight = 1.0
         self.warnings: list[str] = []
+        self.reranking: Reranking | None = None
         self.weights = None
         if self.config.weighting == "tf-idf":
             self.weights = TfIdfWeights(_responses(passages), self.config.weight_cap)
@@ -85,7 +87,7 @@ class GeneratorTrainer:
 
         When the iterator ends, the model has the weights with the lowest validation loss.
         """
-        held_out = Examples(self.generator, validation)
+        held_out = self._make_held_out(validation)
         per_epoch = max(1, len(self.examples) // self.config.batch_size)
         total = per_epoch * self.config.epochs
         total = min(total, self.config.max_steps) if self.config.max_steps > 0 else total
@@ -111,6 +113,14 @@ class GeneratorTrainer:
         self.checkpoints.restore_best()
         self.plain.eval()
 
+    def _make_examples(self, passages: Passages) -> "Examples":
+        """What is trained on."""
+        return Examples(self.generator, passages, self.config.loss_on == "all")
+
+    def _make_held_out(self, passages: Passages) -> "Examples":
+        """What is validated on: responses alone."""
+        return Examples(self.generator, passages)
+
     @torch.no_grad()
     def validate(self, examples: "Examples") -> dict[str, float]:
         """Mean loss per response token, including the end token, and the perplexity."""
@@ -133,17 +143,38 @@ class GeneratorTrainer:
             group["lr"] = rate
         self.model.train()
         self.kl_weight = kl_weight(step, total, self.config.kl_steps)
+        rewards = self._reward_step(rows, step)
         weights = self._weights(rows)  # over the whole batch, before processes share it
         losses, counts = self._losses(self.model, self.examples, rows[rank::ranks])
         share = weights[rank::ranks].to(losses)
         loss = (losses * share).sum() / self._divisor(counts, rows)
         batch_loss = self.accelerator.reduce(loss.detach().clone(), "sum").item()
         finite_loss(batch_loss, f"step {step}")
-        self.accelerator.backward(loss * ranks)  # processes average their gradients
+        share_of_likelihood = 1 - self.reranking.weight if self.reranking else 1.0
+        self.accelerator.backward(loss * ranks * share_of_likelihood)  # processes average gradients
         norm = self.accelerator.clip_grad_norm_(self.trainable, self.config.max_grad_norm)
         self.optimizer.step()
         self.optimizer.zero_grad()
-        return {"loss": batch_loss, "learning_rate": rate, "gradient_norm": float(norm)}
+        return {
+            "loss": batch_loss, "learning_rate": rate, "gradient_norm": float(norm), **rewards,
+        }  # fmt: skip
+
+    def _reward_step(self, rows: np.ndarray, step: int) -> dict[str, float]:
+        """Add the gradient of a reward, if there is one, before that of the likelihood.
+
+        It is computed outside the wrapper of Accelerate, which averages it together with the
+        gradient that follows, like one that was accumulated.
+        """
+        if self.reranking is None:
+            return {}
+        rank, ranks = self.accelerator.process_index, self.accelerator.num_processes
+        sizes = self.examples.responses.sizes[rows]
+        divisor = sizes.sum() if self.config.average_over == "tokens" else len(rows)
+        numbers = self.reranking.backward(rows[rank::ranks], step, float(divisor) / ranks)
+        self.model.train()
+        values = torch.tensor(list(numbers.values()), device=self.accelerator.device)
+        means = self.accelerator.reduce(values, "mean").tolist()
+        return dict(zip(numbers, means, strict=True))
 
     def _divisor(self, counts: Tensor, rows: np.ndarray) -> Tensor | int:
         """What the summed loss of a batch is divided by, over all processes."""
