@@ -166,7 +166,8 @@ class AdversarialTrainer(GeneratorTrainer):
         if self.against.margin_over == "tokens":
             sizes = [len(target) for target in targets]
             log_probs = log_probs / log_probs.new_tensor(sizes).repeat(2)
-        losses = margin_loss(*log_probs.chunk(2), self.against.margin)
+        before, after = log_probs.chunk(2)
+        losses = margin_loss(before, after, self.against.margin)
         edited = torch.from_numpy(batch.should_change[rows]).to(losses)
         self._count(losses.detach() * edited, edited)
         # Beside a mean over tokens, margins per token are a mean over responses, as released.

@@ -1,5 +1,6 @@
 """Which trainer a generator gets: likelihood alone, against perturbations, or with a reward."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from accelerate import Accelerator
@@ -41,6 +42,8 @@ def make_trainer(
     Returns:
         `GeneratorTrainer`: Ready to train.
     """
+    if (against.names or against.rl_weight) and config.kl_steps < 0:
+        config = replace(config, kl_steps=0)  # the first training raised the weight to 1
     trainer: GeneratorTrainer
     if against.names:
         strategies = resolve_strategies(against, generator.tokenizer)

@@ -123,8 +123,7 @@ def _accelerator(run: GeneratorRun, config: GeneratorConfig) -> Accelerator:
 
 def make_parts(run: GeneratorRun, seed: int) -> dict[str, Passages]:
     """Passages for training, validation and test that share no dialogue; reversed if backward."""
-    passages, _ = read(run.data, ReadOptions(cut=Cut(run.context_turns), filters=_filters(run)))
-    passages = by_author(passages, "human")
+    passages = read_human(run, run.data)
     salt = text_hash(["generator", str(seed)]) % 2**31  # see training.pairs
     parts = split(passages, PARTS, salt)
     empty = [name for name in PARTS if not len(parts[name])]
@@ -132,10 +131,16 @@ def make_parts(run: GeneratorRun, seed: int) -> dict[str, Passages]:
         hint = "Give more dialogues, or lower --min_response."
         raise BadInput(f"no dialogue is left for {', '.join(empty)}.", run.data[0], hint=hint)
     limits = dict.fromkeys(PARTS, run.max_eval_passages) | {"train": run.max_passages}
-    parts = {name: _subsample(parts[name], limit, seed) for name, limit in limits.items()}
+    parts = {name: subsample(parts[name], limit, seed) for name, limit in limits.items()}
     if run.direction == "backward":
         parts = {name: to_passages(_reversed(part)) for name, part in parts.items()}
     return parts
+
+
+def read_human(run: GeneratorRun, files: list[str]) -> Passages:
+    """Human passages of files, cut and filtered as the run says."""
+    passages, _ = read(files, ReadOptions(cut=Cut(run.context_turns), filters=_filters(run)))
+    return by_author(passages, "human")
 
 
 def _filters(run: GeneratorRun) -> Filters:
@@ -252,7 +257,20 @@ def _reversed(passages: Passages) -> Iterator[Passage]:
     return (passage.reversed() for passage in iterate(passages) if passage.context)
 
 
-def _subsample(passages: Passages, limit: int, seed: int) -> Passages:
+def subsample(passages: Passages, limit: int, seed: int) -> Passages:
+    """A random part of passages, in their order.
+
+    Args:
+        passages (`Passages`):
+            The passages.
+        limit (`int`):
+            How many; all if it is below 1.
+        seed (`int`):
+            Seed of the choice.
+
+    Returns:
+        `Passages`: At most `limit` of them.
+    """
     if not 0 < limit < len(passages):
         return passages
     chosen = np.random.default_rng(seed).choice(len(passages), limit, replace=False)

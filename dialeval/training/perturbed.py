@@ -87,10 +87,14 @@ def resolve_strategies(config: AgainstConfig, tokenizer: Any) -> list[Perturbati
 
     With a vocabulary of words an edit may only use words of it (Niu and Bansal, 2018, sec. 5).
     """
-    names = [name for entry in config.names for name in _members(entry)]
-    chosen = perturbations(list(dict.fromkeys(names)), config.strategy_preset)
+    chosen = perturbations(strategy_names(config), config.strategy_preset)
     words = word_vocabulary(tokenizer)
     return [Restricted(strategy, words) for strategy in chosen] if words else chosen
+
+
+def strategy_names(config: AgainstConfig) -> list[str]:
+    """Names of the strategies, with groups resolved, each once."""
+    return list(dict.fromkeys(name for entry in config.names for name in _members(entry)))
 
 
 def _members(entry: str) -> list[str]:
