@@ -77,18 +77,21 @@ CONFIGS = sorted((ROOT / "recipes" / "configs").glob("*.yaml"))
 def test_every_config_is_understood(path):
     from dialeval.config import parse_config
     from dialeval.protocols.att import AttRun
+    from dialeval.settings.adversarial import AgainstConfig
+    from dialeval.settings.robust import RobustRun
     from dialeval.training import DiscriminatorConfig, GeneratorConfig
     from dialeval.training.discriminator import DiscriminatorRun
     from dialeval.training.game_settings import GameConfig
     from dialeval.training.generator import GeneratorRun
 
     schemas = {
+        "robust": (RobustRun, GeneratorConfig, AgainstConfig),
         "att": (AttRun, GameConfig),
         "discriminator": (DiscriminatorRun, DiscriminatorConfig),
         "generator": (GeneratorRun, GeneratorConfig),
     }
     recipe = path.stem.split("_")[0]
-    run, _ = parse_config(*schemas[recipe], argv=["--config", str(path)])
+    run, *_ = parse_config(*schemas[recipe], argv=["--config", str(path)])
     default = recipe if path.stem.endswith("_default") else path.stem
     assert run.output_dir == f"runs/{default}"
 
@@ -143,3 +146,12 @@ def test_the_att_recipe(processes, chat, tmp_path):
     assert results["games"]["ATT"][0]["turn"] == 1
     assert (tmp_path / "run" / "report.html").is_file()
     assert (tmp_path / "run" / "defenders" / "ATT" / "scorer.json").is_file()
+
+
+@pytest.mark.parametrize("recipe", ["robust"])
+def test_recipes_of_niu_and_bansal_write_results_and_a_page(recipe, tmp_path):
+    config = str(ROOT / "recipes" / "configs" / f"{recipe}_tiny.yaml")
+    text = launch(f"{recipe}.py", "--config", config, "--output_dir", "run", cwd=tmp_path)
+    assert "Report:" in text
+    assert json.loads((tmp_path / "run" / "results.json").read_text())["protocol"] == recipe
+    assert "<h1>" in (tmp_path / "run" / "report.html").read_text()

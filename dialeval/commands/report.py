@@ -96,6 +96,7 @@ def _write_page(protocol: str, run: Path, output: Path | None) -> Path:
 
 _PAGES = {
     "game": "dialeval.reports.att:write_att_report",
+    "robust": "dialeval.reports.robust:write_robust_report",
     "robustness": "dialeval.reports.robustness:write_robustness_report",
 }
 """Functions that write other pages, imported when they are used."""

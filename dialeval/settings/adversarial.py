@@ -25,6 +25,10 @@ class AgainstConfig:
         default="paper",
         metadata={"help": "Rates of the strategies: paper or released.", "choices": PRESETS},
     )
+    paraphraser: str = field(
+        default="",
+        metadata={"help": "Model of generative-paraphrase: smollm2, a folder, a Hub name."},
+    )
     margin: float = field(
         default=0.1, metadata={"help": "M: a changed context should lower log P(T|S) by it."}
     )

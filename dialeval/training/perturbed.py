@@ -8,8 +8,11 @@ import numpy as np
 from dialeval.dialogues import BadInput, Passage, Passages, iterate
 from dialeval.perturbations import Perturbation, Restricted, edit_contexts, perturbations
 from dialeval.perturbations.apply import seeds_of
+from dialeval.perturbations.generative import INSTRUCTION
 from dialeval.perturbations.registry import required_options, strategies
-from dialeval.responders.generators import Generator
+from dialeval.responders.decoding import DECODINGS
+from dialeval.responders.generators import Generator, load_generator
+from dialeval.responders.language import GeneratorResponder
 from dialeval.settings.adversarial import GROUPS, AgainstConfig
 from dialeval.training.likelihood import Examples, encoded
 
@@ -87,9 +90,19 @@ def resolve_strategies(config: AgainstConfig, tokenizer: Any) -> list[Perturbati
 
     With a vocabulary of words an edit may only use words of it (Niu and Bansal, 2018, sec. 5).
     """
-    chosen = perturbations(strategy_names(config), config.strategy_preset)
+    chosen = chosen_strategies(config)
     words = word_vocabulary(tokenizer)
     return [Restricted(strategy, words) for strategy in chosen] if words else chosen
+
+
+def chosen_strategies(config: AgainstConfig) -> list[Perturbation]:
+    """The strategies as named, with groups resolved."""
+    options: dict[str, dict[str, Any]] = {}
+    if config.paraphraser:
+        generator = load_generator(config.paraphraser, system_prompt=INSTRUCTION)
+        responder = GeneratorResponder(generator, DECODINGS["greedy"])
+        options["generative-paraphrase"] = {"paraphrase": responder}
+    return perturbations(strategy_names(config), config.strategy_preset, options)
 
 
 def strategy_names(config: AgainstConfig) -> list[str]:

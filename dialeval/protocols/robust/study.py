@@ -19,7 +19,6 @@ from dialeval.metrics.robust_results import (
     TargetRow,
 )
 from dialeval.metrics.robustness_results import NORMAL, Estimate
-from dialeval.perturbations import perturbations
 from dialeval.protocols.robust.cells import CellStatistics, Numbers, StrategyCells, average
 from dialeval.protocols.robust.data import robust_parts, with_files
 from dialeval.protocols.robust.models import ModelFactory, OnProgress
@@ -31,7 +30,7 @@ from dialeval.run_folder import RunFolder
 from dialeval.settings.adversarial import AgainstConfig
 from dialeval.settings.robust import RobustRun
 from dialeval.settings.training import GeneratorConfig
-from dialeval.training.perturbed import strategy_names
+from dialeval.training.perturbed import chosen_strategies
 
 RUN, REPORT = "run.json", "report.html"
 _FILES = ("models", "perturbed", RUN, RESULTS, REPORT)
@@ -131,8 +130,7 @@ class _Study:
 
     def _cases(self) -> list[Case]:
         """The test contexts under every strategy; one that edits none of them is refused."""
-        names = strategy_names(self.against)
-        chosen = perturbations(names, self.against.strategy_preset)
+        chosen = chosen_strategies(self.against)
         folder = Path(self.run.output_dir) if self.accelerator.is_main_process else None
         cases = make_cases(self.passages, chosen, folder, self.config.seed)
         for case in cases:
