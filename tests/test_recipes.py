@@ -78,6 +78,7 @@ def test_every_config_is_understood(path):
     from dialeval.config import parse_config
     from dialeval.protocols.att import AttRun
     from dialeval.settings.adversarial import AgainstConfig
+    from dialeval.settings.cocoa import CocoaRun
     from dialeval.settings.robust import RobustRun
     from dialeval.training import DiscriminatorConfig, GeneratorConfig
     from dialeval.training.discriminator import DiscriminatorRun
@@ -85,6 +86,7 @@ def test_every_config_is_understood(path):
     from dialeval.training.generator import GeneratorRun
 
     schemas = {
+        "cocoa": (CocoaRun,),
         "robust": (RobustRun, GeneratorConfig, AgainstConfig),
         "att": (AttRun, GameConfig),
         "discriminator": (DiscriminatorRun, DiscriminatorConfig),
@@ -148,7 +150,7 @@ def test_the_att_recipe(processes, chat, tmp_path):
     assert (tmp_path / "run" / "defenders" / "ATT" / "scorer.json").is_file()
 
 
-@pytest.mark.parametrize("recipe", ["robust"])
+@pytest.mark.parametrize("recipe", ["robust", "cocoa"])
 def test_recipes_of_niu_and_bansal_write_results_and_a_page(recipe, tmp_path):
     config = str(ROOT / "recipes" / "configs" / f"{recipe}_tiny.yaml")
     text = launch(f"{recipe}.py", "--config", config, "--output_dir", "run", cwd=tmp_path)

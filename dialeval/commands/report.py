@@ -95,6 +95,7 @@ def _write_page(protocol: str, run: Path, output: Path | None) -> Path:
 
 
 _PAGES = {
+    "cocoa": "dialeval.reports.cocoa:write_cocoa_report",
     "game": "dialeval.reports.att:write_att_report",
     "robust": "dialeval.reports.robust:write_robust_report",
     "robustness": "dialeval.reports.robustness:write_robustness_report",

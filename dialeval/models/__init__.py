@@ -4,12 +4,14 @@ from typing import Any
 
 from transformers import (
     AutoConfig,
+    AutoModel,
     AutoModelForSeq2SeqLM,
     AutoModelForSequenceClassification,
     PreTrainedModel,
 )
 
 from dialeval.models.checkpoints import load_dialogrpt
+from dialeval.models.configuration_dynonet import DynoNetConfig
 from dialeval.models.configuration_recurrent import (
     AttentionConfig,
     ConcatConfig,
@@ -19,6 +21,7 @@ from dialeval.models.configuration_recurrent import (
 from dialeval.models.configuration_seq2seq import Seq2SeqConfig
 from dialeval.models.configuration_transformer import TransformerDiscriminatorConfig
 from dialeval.models.configuration_vhred import VhredConfig
+from dialeval.models.modeling_dynonet import DynoNet
 from dialeval.models.modeling_recurrent import (
     AttentionDiscriminator,
     ConcatDiscriminator,
@@ -48,6 +51,9 @@ for _config, _model in GENERATORS.items():
     AutoConfig.register(_config.model_type, _config, exist_ok=True)
     AutoModelForSeq2SeqLM.register(_config, _model, exist_ok=True)
 
+AutoConfig.register(DynoNetConfig.model_type, DynoNetConfig, exist_ok=True)
+AutoModel.register(DynoNetConfig, DynoNet, exist_ok=True)
+
 __all__ = [
     "DISCRIMINATORS",
     "GENERATORS",
@@ -55,6 +61,8 @@ __all__ = [
     "AttentionDiscriminator",
     "ConcatConfig",
     "ConcatDiscriminator",
+    "DynoNet",
+    "DynoNetConfig",
     "HierarchicalConfig",
     "HierarchicalDiscriminator",
     "RnnConfig",

@@ -21,6 +21,6 @@ class RobustProgress(TrainingProgress):
         """Print the name of a training that begins, or move its bar."""
         if numbers is None:
             self.title, self.validation = title, ""
-            self.console.print(f"Training {title}", highlight=False, markup=False)
-        else:
+            self.console.print(title, highlight=False, markup=False)
+        elif "loss" in numbers or "perplexity" in numbers:
             self(numbers)
