@@ -1,4 +1,4 @@
-"""Examples of the neural agent: a graph of what it knows, what was said, and what it does next."""
+"""Examples of the neural agent: what it knows as a graph, what it heard, and what it does next."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -109,10 +109,10 @@ class DialogueGraph:
 
     def tensors(self, vocabulary: GraphVocabulary, turns: int = 2) -> dict[str, Tensor]:
         """Inputs of the model, with the last utterances, for one example."""
-        said = [word for utterance in self.utterances[-turns:] for word in [*utterance, "</s>"]]
-        said = said or ["</s>"]
-        ids = [ENTITY if isinstance(word, tuple) else vocabulary[word] for word in said]
-        nodes = [self._node(*word) if isinstance(word, tuple) else -1 for word in said]
+        history = [word for utterance in self.utterances[-turns:] for word in [*utterance, "</s>"]]
+        history = history or ["</s>"]
+        ids = [ENTITY if isinstance(word, tuple) else vocabulary[word] for word in history]
+        nodes = [self._node(*word) if isinstance(word, tuple) else -1 for word in history]
         count, first = len(self), len(self.items) + len(self.attributes)
         kinds = torch.tensor(
             [ITEM] * len(self.items) + [ATTRIBUTE] * len(self.attributes)

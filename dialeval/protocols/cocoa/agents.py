@@ -48,7 +48,7 @@ class RuleAgent:
         self.linker, self.words = linker, words
         self.rng = Random(f"{seed}/{scenario.id}/{side}")
         self.weights = dict.fromkeys(self.items, 0.0)
-        self.asked: set[str] = set()
+        self.settled: set[str] = set()
         self.selected: list[Item] = []
         self.questions: list[tuple[str, str]] = []
         self.offered: Item | None = None
@@ -67,7 +67,7 @@ class RuleAgent:
             for item in self.items:
                 if item[column] == mention.value:
                     self.weights[item] += change
-            if asks and mention.value not in self.asked:
+            if asks and mention.value not in self.settled:
                 self.questions.append((mention.attribute, mention.value))
 
     def act(self) -> Act:
@@ -100,7 +100,7 @@ class RuleAgent:
     def _answer(self, attribute: str, value: str) -> str:
         column = self.attributes.index(attribute)
         count = sum(item[column] == value for item in self.items)
-        self.asked.add(value)
+        self.settled.add(value)
         if not count:
             return f"no , i have no friend with {attribute.lower()} {value} ."
         return f"yes , i have {count} with {attribute.lower()} {value} ."
@@ -111,7 +111,7 @@ class RuleAgent:
         options = []
         for column, attribute in enumerate(self.attributes):
             counts = Counter(item[column] for item in possible or self.items)
-            open_values = [value for value in counts if value not in self.asked]
+            open_values = [value for value in counts if value not in self.settled]
             if open_values:
                 options.append((entropy(counts.values()), attribute, open_values, counts))
         if not options:
@@ -119,7 +119,7 @@ class RuleAgent:
         _, attribute, values, counts = max(options, key=lambda option: option[0])
         most = max(counts[value] for value in values)
         value = self.rng.choice(sorted(value for value in values if counts[value] == most))
-        self.asked.add(value)
+        self.settled.add(value)
         return f"do you have any friend with {attribute.lower()} {value} ?"
 
 

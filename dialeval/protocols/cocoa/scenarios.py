@@ -178,13 +178,9 @@ def _kb(tables: Sequence[Sequence[str]], size: int, rng: np.random.Generator) ->
         rng.dirichlet(np.full(len(values), alpha))
         for values, alpha in zip(tables, alphas, strict=True)
     ]
-    kept: dict[Item, None] = {}
-    for _ in range(20 * size):
-        item = tuple(
-            values[rng.choice(len(values), p=weight)]
-            for values, weight in zip(tables, weights, strict=True)
-        )
-        kept[item] = None
-        if len(kept) == size:
-            return list(kept)
-    return None
+    draws = [
+        [values[number] for number in rng.choice(len(values), 20 * size, p=weight)]
+        for values, weight in zip(tables, weights, strict=True)
+    ]
+    items = list(dict.fromkeys(zip(*draws, strict=True)))
+    return items[:size] if len(items) >= size else None

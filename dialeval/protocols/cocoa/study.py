@@ -108,19 +108,20 @@ class _Study:
 
     def _agent(self, name: str) -> None:
         """One agent, with itself, under every channel."""
-        make, scenarios = self._make(name), self.scenarios
+        scenarios = self.scenarios
         if name not in _KNOWN:
             scenarios = scenarios[: self.run.model_scenarios]
         tables: dict[str, list[dict[str, Any]]] = {}
         for channel in self.run.channels:
             self.on_progress(f"{name}, {channel}", None)
-            tables[channel] = list(self._dialogues(name, make, channel, scenarios))
+            tables[channel] = list(self._dialogues(name, channel, scenarios))
             self.examples.append(_example(name, channel, tables[channel][0]))
         for channel, rows in tables.items():
             self._add(name, channel, rows, tables.get(NORMAL))
         self._add_verdict(name)
 
     def _make(self, name: str) -> MakeAgent:
+        """Makes an agent of this name; a model is loaded only when it has to play."""
         if name in self.models:
             return self.models[name]
         if name in ("rule", "entities"):
@@ -162,13 +163,14 @@ class _Study:
         return policy
 
     def _dialogues(
-        self, name: str, make: MakeAgent, channel: str, scenarios: Sequence[Scenario]
+        self, name: str, channel: str, scenarios: Sequence[Scenario]
     ) -> Iterator[dict[str, Any]]:
         """Facts about every dialogue, from a file if an earlier run wrote it."""
         file = "".join(char if char.isalnum() or char in "-_" else "-" for char in name)
         path = Path(self.run.output_dir) / "dialogues" / f"{file}.{channel}.jsonl"
         if not path.is_file():
             change = make_channel(channel, self.run.side)
+            make = self.models.setdefault(name, self._make(name))
             with atomic_write(path) as target:
                 for scenario in scenarios:
                     agents = _pair(make, scenario, self.run.seed)
