@@ -166,6 +166,6 @@ def collate(examples: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
         shape = [max(sizes) for sizes in zip(*(row.shape for row in rows), strict=True)]
         padded = rows[0].new_full((len(rows), *shape), fills.get(name, 0))
         for number, row in enumerate(rows):
-            padded[(number, *(slice(size) for size in row.shape))] = row
+            padded[number][tuple(slice(size) for size in row.shape)] = row
         batch[name] = padded
     return batch

@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from random import Random
 
 from dialeval.dialogues import Passage, Turn
@@ -123,14 +123,14 @@ class RuleAgent:
         return f"do you have any friend with {attribute.lower()} {value} ?"
 
 
-def entropy(counts: Sequence[int] | object) -> float:
+def entropy(counts: Iterable[int]) -> float:
     """Entropy of a distribution of counts, in bits.
 
     Examples:
         >>> entropy([1, 1, 2])
         1.5
     """
-    values = list(counts)  # type: ignore[call-overload]
+    values = list(counts)
     total = sum(values)
     return -sum(count / total * math.log2(count / total) for count in values)
 
