@@ -33,6 +33,8 @@ from dialeval.settings.training import GeneratorConfig
 from dialeval.training.perturbed import chosen_strategies
 
 RUN, REPORT = "run.json", "report.html"
+DULL = 0.1
+"""Share of different replies below which measures of replies say little."""
 _FILES = ("models", "perturbed", RUN, RESULTS, REPORT)
 
 
@@ -159,6 +161,7 @@ class _Study:
         self._add_target(target, tables[NORMAL])
         self._add_cells(target, tables)
         self._add_examples(target, tables)
+        self._warn_about_dull_replies(target, tables[NORMAL])
         for rows in tables.values():
             self.warnings += [f"{target}: {text}" for row in rows for text in row.warnings]
 
@@ -181,6 +184,16 @@ class _Study:
         self.targets.append(
             TargetRow(target, first.parameters, first.vocabulary, perplexity, first.signature)
         )
+
+    def _warn_about_dull_replies(self, target: str, rows: Sequence[Measured]) -> None:
+        replies = [text for row in rows for text in row.replies[NORMAL]]
+        distinct = len(set(replies))
+        if distinct < DULL * len(replies):
+            self.warnings.append(
+                f"{target} gives {distinct:,} different replies to {len(replies):,} normal "
+                "contexts: measures of replies say little about it. Look at log p "
+                "(--measure likelihood)."
+            )
 
     def _add_cells(self, target: str, tables: Mapping[str, Sequence[Measured]]) -> None:
         """Every number of a target, and its verdicts."""
