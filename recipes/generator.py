@@ -10,7 +10,7 @@ from rich.console import Console
 
 from dialeval.config import parse_config, plain_errors
 from dialeval.reports.training import TrainingProgress, generator_table
-from dialeval.settings.adversarial import AgainstConfig
+from dialeval.settings.against import AgainstConfig
 from dialeval.training import GeneratorConfig
 from dialeval.training.cores import use_cores
 from dialeval.training.generator import GeneratorRun, train_generator

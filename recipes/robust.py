@@ -15,7 +15,7 @@ from dialeval.config import parse_config, plain_errors
 from dialeval.protocols.robust import robust
 from dialeval.reports.grids import rich_table
 from dialeval.reports.robust import RobustProgress, robust_grids, write_robust_report
-from dialeval.settings.adversarial import AgainstConfig
+from dialeval.settings.against import AgainstConfig
 from dialeval.settings.robust import RobustRun
 from dialeval.settings.training import GeneratorConfig
 from dialeval.training.cores import use_cores

@@ -77,7 +77,7 @@ CONFIGS = sorted((ROOT / "recipes" / "configs").glob("*.yaml"))
 def test_every_config_is_understood(path):
     from dialeval.config import parse_config
     from dialeval.protocols.att import AttRun
-    from dialeval.settings.adversarial import AgainstConfig
+    from dialeval.settings.against import AgainstConfig
     from dialeval.settings.cocoa import CocoaRun
     from dialeval.settings.robust import RobustRun
     from dialeval.training import DiscriminatorConfig, GeneratorConfig

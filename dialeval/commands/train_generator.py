@@ -6,7 +6,7 @@ import typer
 
 from dialeval.commands.console import out, say, say_warnings
 from dialeval.commands.settings import with_settings
-from dialeval.settings.adversarial import AgainstConfig
+from dialeval.settings.against import AgainstConfig
 from dialeval.settings.training import GeneratorConfig, GeneratorRun
 
 Config = Annotated[

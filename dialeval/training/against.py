@@ -7,9 +7,9 @@ from accelerate import Accelerator
 
 from dialeval.dialogues import BadInput, Passages
 from dialeval.responders.generators import Generator
-from dialeval.settings.adversarial import AgainstConfig
+from dialeval.settings.against import AgainstConfig
 from dialeval.settings.training import NEW, GeneratorConfig, GeneratorRun
-from dialeval.training.adversarial import AdversarialTrainer
+from dialeval.training.robust import RobustTrainer
 from dialeval.training.likelihood import GeneratorTrainer
 from dialeval.training.perturbed import resolve_strategies
 from dialeval.training.reranking import Reranking
@@ -47,7 +47,7 @@ def make_trainer(
     trainer: GeneratorTrainer
     if against.names:
         strategies = resolve_strategies(against, generator.tokenizer)
-        trainer = AdversarialTrainer(
+        trainer = RobustTrainer(
             generator, passages, strategies, against, config, accelerator, checkpoint
         )
     else:

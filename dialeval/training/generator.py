@@ -39,7 +39,7 @@ from dialeval.responders.decoding import DECODINGS
 from dialeval.responders.generators import Generator, load_generator, save_generator
 from dialeval.responders.language import GeneratorResponder
 from dialeval.responders.prompts import PromptFormat
-from dialeval.settings.adversarial import AgainstConfig
+from dialeval.settings.against import AgainstConfig
 from dialeval.settings.training import NEW, GeneratorConfig, GeneratorRun
 from dialeval.training.against import against_facts, check_start, make_trainer
 from dialeval.training.latent import check_turns, collapse_warning, has_latent, latent_numbers

@@ -13,7 +13,7 @@ from dialeval.perturbations.registry import required_options, strategies
 from dialeval.responders.decoding import DECODINGS
 from dialeval.responders.generators import Generator, load_generator
 from dialeval.responders.language import GeneratorResponder
-from dialeval.settings.adversarial import GROUPS, AgainstConfig
+from dialeval.settings.against import GROUPS, AgainstConfig
 from dialeval.training.likelihood import Examples, encoded
 
 LOW_COVERAGE = 0.05

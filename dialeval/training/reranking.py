@@ -16,7 +16,7 @@ from dialeval.responders.decoding import TemperatureMixture
 from dialeval.responders.generators import Generator
 from dialeval.responders.likelihood import response_log_probs
 from dialeval.responders.task import mixed_seed
-from dialeval.settings.adversarial import AgainstConfig
+from dialeval.settings.against import AgainstConfig
 from dialeval.training.greedy import greedy_responses
 from dialeval.training.policy import draw_responses, policy_backward
 

@@ -27,7 +27,7 @@ from dialeval.protocols.robust.cells import CellStatistics, StrategyCells, avera
 from dialeval.protocols.robust.data import with_files
 from dialeval.protocols.robust.models import shape_of
 from dialeval.reports.robust import robust_grids, write_robust_report
-from dialeval.settings.adversarial import AgainstConfig
+from dialeval.settings.against import AgainstConfig
 from dialeval.settings.robust import RobustRun
 from dialeval.settings.training import GeneratorConfig
 

@@ -6,7 +6,7 @@ import torch
 
 from dialeval.dialogues import BadInput
 from dialeval.responders.likelihood import response_log_probs, summed_log_probs
-from dialeval.settings.adversarial import AgainstConfig
+from dialeval.settings.against import AgainstConfig
 from dialeval.training import GeneratorConfig, GeneratorTrainer
 from dialeval.training.greedy import greedy_responses
 from dialeval.training.likelihood import encoded

@@ -14,7 +14,7 @@ from dialeval.files import atomic_dir
 from dialeval.metrics.training_results import StepProgress
 from dialeval.protocols.robustness.cases import file_name
 from dialeval.responders.generators import Generator, load_generator, save_generator
-from dialeval.settings.adversarial import AgainstConfig
+from dialeval.settings.against import AgainstConfig
 from dialeval.settings.robust import TARGETS, RobustRun
 from dialeval.settings.training import GeneratorConfig, GeneratorRun
 from dialeval.training.against import make_trainer

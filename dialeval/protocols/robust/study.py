@@ -27,7 +27,7 @@ from dialeval.protocols.robustness.cases import Case, dialogues_of, make_cases
 from dialeval.protocols.robustness.measuring import lexicon_for
 from dialeval.protocols.robustness.similarity import Embed
 from dialeval.run_folder import RunFolder
-from dialeval.settings.adversarial import AgainstConfig
+from dialeval.settings.against import AgainstConfig
 from dialeval.settings.robust import RobustRun
 from dialeval.settings.training import GeneratorConfig
 from dialeval.training.perturbed import chosen_strategies

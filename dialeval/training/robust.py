@@ -23,7 +23,7 @@ from dialeval.dialogues import Passages
 from dialeval.metrics.training_results import StepProgress
 from dialeval.perturbations import Perturbation
 from dialeval.responders.generators import Generator
-from dialeval.settings.adversarial import AgainstConfig
+from dialeval.settings.against import AgainstConfig
 from dialeval.settings.training import GeneratorConfig
 from dialeval.training.greedy import greedy_responses
 from dialeval.training.latent import has_latent
@@ -53,7 +53,7 @@ def margin_loss(normal: Tensor, perturbed: Tensor, margin: float = 0.1) -> Tenso
     return (margin + perturbed - normal).clamp(min=0)
 
 
-class AdversarialTrainer(GeneratorTrainer):
+class RobustTrainer(GeneratorTrainer):
     """Continues training a generator with contexts that strategies edit on the fly.
 
     Args:

@@ -14,9 +14,9 @@ from dialeval.perturbations import Edit, Perturbation, edit_contexts
 from dialeval.responders.generators import Generator
 from dialeval.responders.likelihood import response_log_probs
 from dialeval.responders.prompts import PromptFormat
-from dialeval.settings.adversarial import AgainstConfig
+from dialeval.settings.against import AgainstConfig
 from dialeval.training import GeneratorConfig
-from dialeval.training.adversarial import AdversarialTrainer, margin_loss
+from dialeval.training.robust import RobustTrainer, margin_loss
 from dialeval.training.against import make_trainer
 from dialeval.training.generator import with_lora
 from dialeval.training.likelihood import encoded
@@ -85,7 +85,7 @@ def perturbed_in_epoch(generator, strategies, epoch=0):
 
 
 def first_loss(generator, strategies, **settings):
-    trainer = AdversarialTrainer(generator, TRAIN, strategies, AgainstConfig(**settings), STILL)
+    trainer = RobustTrainer(generator, TRAIN, strategies, AgainstConfig(**settings), STILL)
     return next(trainer.train(TRAIN))
 
 
@@ -156,11 +156,11 @@ def test_a_generator_learns_to_ignore_or_to_heed(kind, tokenizer):
     spoiled = edit_contexts(PASSAGES, Spoil())[0]
     denied, counts = edit_contexts(PASSAGES, Deny())
     before = log_probs(ignoring, spoiled)[0].mean()
-    list(AdversarialTrainer(ignoring, TRAIN, [Spoil()], config=FAST).train(TRAIN))
+    list(RobustTrainer(ignoring, TRAIN, [Spoil()], config=FAST).train(TRAIN))
     assert log_probs(ignoring, spoiled)[0].mean() > before + 1
     against = AgainstConfig(margin=5.0)
     longer = replace(FAST, epochs=8)
-    list(AdversarialTrainer(heeding, TRAIN, [Deny()], against, longer).train(TRAIN))
+    list(RobustTrainer(heeding, TRAIN, [Deny()], against, longer).train(TRAIN))
     gaps = (log_probs(heeding, PASSAGES)[0] - log_probs(heeding, denied)[0])[counts > 0]
     assert gaps.mean() > 2
 
@@ -168,7 +168,7 @@ def test_a_generator_learns_to_ignore_or_to_heed(kind, tokenizer):
 def test_training_goes_on_where_it_stopped(tokenizer, tmp_path):
     def trainer(checkpoint=None):
         generator = make("seq2seq", tokenizer, dropout=0.2)
-        return AdversarialTrainer(
+        return RobustTrainer(
             generator, TRAIN, [Spoil(), Deny()], config=FAST, checkpoint=checkpoint
         )
 
@@ -186,7 +186,7 @@ def test_a_latent_variable_takes_part(tokenizer):
     config = VhredConfig(vocab_size=len(tokenizer), **sizes, **ids)
     generator = Generator(VhredGenerator(config), tokenizer, PromptFormat("turns"))
     against = AgainstConfig(margin=5.0)
-    trainer = AdversarialTrainer(generator, TRAIN, [Deny()], against, replace(FAST, epochs=14))
+    trainer = RobustTrainer(generator, TRAIN, [Deny()], against, replace(FAST, epochs=14))
     steps = list(trainer.train(TRAIN))
     losses = [row["margin_loss"] for row in steps if "margin_loss" in row]
     assert np.mean(losses[-3:]) < np.mean(losses[:3]) - 1
@@ -227,7 +227,7 @@ def test_a_margin_that_is_always_met_is_reported(tokenizer):
         def edits(self, text, rng):
             return [Edit(0, text[0], text[0].upper())]
 
-    trainer = AdversarialTrainer(generator, TRAIN, [Same()], against, FAST)
+    trainer = RobustTrainer(generator, TRAIN, [Same()], against, FAST)
     list(trainer.train(TRAIN))
     assert "The max-margin loss was 0 in all of" in trainer.warnings[0]
 
