@@ -10,15 +10,16 @@ from rich.console import Console
 
 from dialeval.config import parse_config, plain_errors
 from dialeval.reports.training import TrainingProgress, generator_table
+from dialeval.settings.against import AgainstConfig
 from dialeval.training import GeneratorConfig
 from dialeval.training.cores import use_cores
 from dialeval.training.generator import GeneratorRun, train_generator
 
 
-def main(run: GeneratorRun, config: GeneratorConfig) -> None:
+def main(run: GeneratorRun, config: GeneratorConfig, against: AgainstConfig) -> None:
     """Train, and print test perplexity and samples."""
     with TrainingProgress() as progress:
-        results = train_generator(run, config, progress)
+        results = train_generator(run, config, progress, against=against)
     if PartialState().is_main_process:
         Console().print(generator_table(results))
 
@@ -26,4 +27,4 @@ def main(run: GeneratorRun, config: GeneratorConfig) -> None:
 if __name__ == "__main__":
     plain_errors()
     use_cores()
-    main(*parse_config(GeneratorRun, GeneratorConfig))
+    main(*parse_config(GeneratorRun, GeneratorConfig, AgainstConfig))

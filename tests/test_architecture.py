@@ -19,7 +19,7 @@ MAY_IMPORT = {
     "models": {"dialogues"},
     "responders": {"dialogues", "models"},
     "scorers": {"dialogues", "models", "metrics"},
-    "training": {"dialogues", "models", "metrics", "responders", "scorers"},
+    "training": {"dialogues", "models", "metrics", "perturbations", "responders", "scorers"},
     "protocols": {
         "dialogues", "metrics", "judgements", "perturbations", "models", "responders", "scorers",
         "training",

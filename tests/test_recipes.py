@@ -79,12 +79,17 @@ def test_every_config_is_understood(path):
     from dialeval.protocols.att import AttRun
     from dialeval.protocols.regs import RegsRun
     from dialeval.settings.adversarial import AdversarialConfig
+    from dialeval.settings.against import AgainstConfig
+    from dialeval.settings.cocoa import CocoaRun
+    from dialeval.settings.robust import RobustRun
     from dialeval.training import DiscriminatorConfig, GeneratorConfig
     from dialeval.training.discriminator import DiscriminatorRun
     from dialeval.training.game_settings import GameConfig
     from dialeval.training.generator import GeneratorRun
 
     schemas = {
+        "cocoa": (CocoaRun,),
+        "robust": (RobustRun, GeneratorConfig, AgainstConfig),
         "att": (AttRun, GameConfig),
         "discriminator": (DiscriminatorRun, DiscriminatorConfig),
         "generator": (GeneratorRun, GeneratorConfig),
@@ -162,9 +167,7 @@ def test_the_regs_recipe(processes, chat, tmp_path, monkeypatch):
         "--max_perplexity",
         "0",
     ]
-    given += (
-        ["--methods", "REGS-MC"] if processes > 1 else ["--controls", "constant"]
-    )
+    given += ["--methods", "REGS-MC"] if processes > 1 else ["--controls", "constant"]
     output_text = launch("regs.py", *given, processes=processes, cwd=tmp_path)
     assert "AdverSuc" in output_text and output_text.count("Report:") == 1
     results = json.loads((tmp_path / "run" / "results.json").read_text())
@@ -207,3 +210,24 @@ def test_the_shapes_of_the_papers_regs_fit_together(tmp_path):
     sizes = torch.tensor([4, 2])
     values = critic.values(ids, sizes, ids, sizes)
     assert values.shape == (2, 5) and (values == 0).all()
+
+
+def test_the_robust_recipe(tmp_path):
+    config = str(ROOT / "recipes" / "configs" / "robust_tiny.yaml")
+    text = launch("robust.py", "--config", config, "--output_dir", "run", cwd=tmp_path)
+    check_run(tmp_path / "run", "robust", text)
+
+
+def test_the_cocoa_recipe(tmp_path, monkeypatch, capsys):
+    recipe = str(ROOT / "recipes" / "cocoa.py")
+    config = str(ROOT / "recipes" / "configs" / "cocoa_tiny.yaml")
+    monkeypatch.setattr(sys, "argv", [recipe, "--config", config, "--output_dir", "run"])
+    runpy.run_path(recipe, run_name="__main__")
+    check_run(tmp_path / "run", "cocoa", capsys.readouterr().out)
+
+
+def check_run(folder: Path, protocol: str, output_text: str) -> None:
+    """A run printed where its page is, and wrote its results."""
+    assert "Report:" in output_text
+    assert json.loads((folder / "results.json").read_text())["protocol"] == protocol
+    assert "<h1>" in (folder / "report.html").read_text()

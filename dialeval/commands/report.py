@@ -97,8 +97,10 @@ def _write_page(protocol: str, run: Path, output: Path | None) -> Path:
 
 _PAGES = {
     "adversarial-training": "dialeval.reports.adversarial:write_adversarial_report",
+    "cocoa": "dialeval.reports.cocoa:write_cocoa_report",
     "game": "dialeval.reports.att:write_att_report",
     "regs": "dialeval.reports.adversarial:write_regs_report",
+    "robust": "dialeval.reports.robust:write_robust_report",
     "robustness": "dialeval.reports.robustness:write_robustness_report",
     "analysis": "dialeval.reports.analysis:write_analysis_report",
     "judgements": "dialeval.reports.people:write_judgement_report",

@@ -5,9 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
-from dialeval.commands.console import out, say
+from dialeval.commands.console import out, say, say_warnings
 from dialeval.commands.settings import with_settings
 from dialeval.settings.adversarial import AdversarialConfig
+from dialeval.settings.against import AgainstConfig
 from dialeval.settings.training import GeneratorConfig, GeneratorRun
 
 LLM = "llm:"
@@ -15,18 +16,23 @@ Config = Annotated[
     str,
     typer.Option(
         help="Name of a shipped config (default, tiny, li2017, bruni2017, backward, unconditional, "
-        "paraphraser) or a YAML file of settings; options on the command line win."
+        "paraphraser, vhred) or a YAML file of settings; options on the command line win."
     ),
 ]
 
 
 @with_settings(
-    "generator", run=GeneratorRun, settings=GeneratorConfig, adversarial=AdversarialConfig
+    "generator",
+    run=GeneratorRun,
+    settings=GeneratorConfig,
+    adversarial=AdversarialConfig,
+    against=AgainstConfig,
 )
 def train_generator(
     run: GeneratorRun,
     settings: GeneratorConfig,
     adversarial: AdversarialConfig,
+    against: AgainstConfig,
     config: Config = "default",
 ) -> None:
     """Train a generator and report its perplexity, with sample responses.
@@ -34,6 +40,8 @@ def train_generator(
     With no options it trains a small GPT-2 from scratch on the embedded corpus, in under ten
     minutes on two cores. With --objective reinforce, regs-mc or regs-partial it is then trained on
     the scores of a discriminator that learns in turn to distinguish its replies from human ones.
+    With --against it continues to train a generator on contexts that strategies perturb, such as
+    --model DIR --against random-swap,add-negation.
     """
     if adversarial.uses_rewards:
         _train_with_rewards(run, settings, adversarial)
@@ -42,8 +50,9 @@ def train_generator(
     from dialeval.training.generator import train_generator as train
 
     with TrainingProgress() as progress:
-        results = train(run, settings, progress)
+        results = train(run, settings, progress, against=against)
     out.print(generator_table(results))
+    say_warnings(results.warnings)
     say(f"Saved to [bold]{run.output_dir}[/]; use it with: dialeval generate --model DIR")
 
 

@@ -36,11 +36,9 @@ def classes_of(model_type: str) -> dict[str, type]:
         if getattr(config, "model_type", None) != model_type:
             continue
         return {"AutoConfig": config, "AutoModelForSequenceClassification": model}
-    if model_type == models.Seq2SeqConfig.model_type:
-        return {
-            "AutoConfig": models.Seq2SeqConfig,
-            "AutoModelForSeq2SeqLM": models.Seq2SeqGenerator,
-        }
+    for config, model in models.GENERATORS.items():
+        if config.model_type == model_type:
+            return {"AutoConfig": config, "AutoModelForSeq2SeqLM": model}
     return {}
 
 

@@ -29,6 +29,11 @@ class StepProgress(TypedDict, total=False):
     validation_accuracy: float
     validation_pairwise_accuracy: float
     perplexity: float
+    margin_edited: float
+    margin_active: float
+    margin_loss: float
+    reward: float
+    greedy_reward: float
     samples: list[Sample]
 
 

@@ -4,12 +4,14 @@ from typing import Any
 
 from transformers import (
     AutoConfig,
+    AutoModel,
     AutoModelForSeq2SeqLM,
     AutoModelForSequenceClassification,
     PreTrainedModel,
 )
 
 from dialeval.models.checkpoints import load_dialogrpt
+from dialeval.models.configuration_dynonet import DynoNetConfig
 from dialeval.models.configuration_recurrent import (
     AttentionConfig,
     ConcatConfig,
@@ -18,6 +20,8 @@ from dialeval.models.configuration_recurrent import (
 )
 from dialeval.models.configuration_seq2seq import Seq2SeqConfig
 from dialeval.models.configuration_transformer import TransformerDiscriminatorConfig
+from dialeval.models.configuration_vhred import VhredConfig
+from dialeval.models.modeling_dynonet import DynoNet
 from dialeval.models.modeling_recurrent import (
     AttentionDiscriminator,
     ConcatDiscriminator,
@@ -26,6 +30,7 @@ from dialeval.models.modeling_recurrent import (
 )
 from dialeval.models.modeling_seq2seq import Seq2SeqGenerator
 from dialeval.models.modeling_transformer import TransformerDiscriminator, pairwise_loss
+from dialeval.models.modeling_vhred import VhredGenerator
 
 DISCRIMINATORS: dict[type[Any], type[PreTrainedModel]] = {
     HierarchicalConfig: HierarchicalDiscriminator,
@@ -34,19 +39,30 @@ DISCRIMINATORS: dict[type[Any], type[PreTrainedModel]] = {
     RnnConfig: RnnDiscriminator,
     TransformerDiscriminatorConfig: TransformerDiscriminator,
 }
+GENERATORS: dict[type[Any], type[PreTrainedModel]] = {
+    Seq2SeqConfig: Seq2SeqGenerator,
+    VhredConfig: VhredGenerator,
+}
 
 for _config, _model in DISCRIMINATORS.items():
     AutoConfig.register(_config.model_type, _config, exist_ok=True)
     AutoModelForSequenceClassification.register(_config, _model, exist_ok=True)
-AutoConfig.register(Seq2SeqConfig.model_type, Seq2SeqConfig, exist_ok=True)
-AutoModelForSeq2SeqLM.register(Seq2SeqConfig, Seq2SeqGenerator, exist_ok=True)
+for _config, _model in GENERATORS.items():
+    AutoConfig.register(_config.model_type, _config, exist_ok=True)
+    AutoModelForSeq2SeqLM.register(_config, _model, exist_ok=True)
+
+AutoConfig.register(DynoNetConfig.model_type, DynoNetConfig, exist_ok=True)
+AutoModel.register(DynoNetConfig, DynoNet, exist_ok=True)
 
 __all__ = [
     "DISCRIMINATORS",
+    "GENERATORS",
     "AttentionConfig",
     "AttentionDiscriminator",
     "ConcatConfig",
     "ConcatDiscriminator",
+    "DynoNet",
+    "DynoNetConfig",
     "HierarchicalConfig",
     "HierarchicalDiscriminator",
     "RnnConfig",
@@ -55,6 +71,8 @@ __all__ = [
     "Seq2SeqGenerator",
     "TransformerDiscriminator",
     "TransformerDiscriminatorConfig",
+    "VhredConfig",
+    "VhredGenerator",
     "load_dialogrpt",
     "pairwise_loss",
 ]

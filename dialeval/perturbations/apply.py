@@ -120,6 +120,43 @@ def perturb(
     return result
 
 
+def edit_contexts(
+    passages: Sequence[Passage], strategy: Perturbation, seed: int = 0
+) -> tuple[list[Passage], np.ndarray]:
+    """Passages as [`perturb`] edits them, and the number of edits of each; nothing is logged.
+
+    It is for contexts that are edited again and again, such as those of a training.
+
+    Args:
+        passages (`Sequence[Passage]`):
+            Passages whose contexts are edited.
+        strategy (`Perturbation`):
+            The strategy; passages in a language that it does not support are not edited.
+        seed (`int`, *optional*, defaults to 0):
+            Seed of the random numbers.
+
+    Returns:
+        `tuple[list[Passage], ndarray]`: The passages, and counts of shape `(passages,)`.
+    """
+    texts, turns = [], []
+    for row, passage in enumerate(passages):
+        if supports_language(strategy, passage.language):
+            texts += [turn.text for turn in passage.context]
+            turns += [(row, number) for number in range(len(passage.context))]
+    seeds = seeds_of(seed, strategy.name, ((passages[row].id, number) for row, number in turns))
+    new_texts, logs = strategy.apply(texts, seeds)
+    contexts = [[turn.text for turn in passage.context] for passage in passages]
+    counts = np.zeros(len(passages), dtype=np.int64)
+    for (row, number), text, log in zip(turns, new_texts, logs, strict=True):
+        contexts[row][number] = text
+        counts[row] += len(log)
+    edited = [
+        passage.with_context(context) if count else passage
+        for passage, context, count in zip(passages, contexts, counts, strict=True)
+    ]
+    return edited, counts
+
+
 def edit_log(passage: Passage) -> list[list[Edit]]:
     """The edits of a perturbed passage, one list per turn of its context."""
     record = passage.extra.get(PERTURBATION, {})

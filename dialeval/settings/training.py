@@ -11,7 +11,7 @@ PRECISIONS = ("no", "bf16")
 SCHEDULES = ("constant", "linear", "cosine", "halve")
 DIRECTIONS = ("forward", "backward", "unconditional")
 FILTERS = ("none", "li", "bruni")
-NEW = ("gpt2", "seq2seq")
+NEW = ("gpt2", "seq2seq", "vhred")
 """Generators that are trained from scratch."""
 
 
@@ -118,6 +118,14 @@ class GeneratorConfig(TrainingConfig):
         },
     )
 
+    kl_steps: int = field(
+        default=-1,
+        metadata={
+            "help": "Of vhred: updates until the KL term has its full weight; -1 is half of all, "
+            "75000 the paper's, 0 the released code's."
+        },
+    )
+
     def __post_init__(self):
         check_choices(
             self, optimizer=OPTIMIZERS, schedule=SCHEDULES, weighting=("none", "tf-idf"),
@@ -203,7 +211,8 @@ class GeneratorRun:
         default_factory=lambda: ["chitchat"], metadata={"help": "Corpus files, or chitchat."}
     )
     model: str = field(
-        default="gpt2", metadata={"help": "gpt2 or seq2seq from nothing, a folder, a Hub name."}
+        default="gpt2",
+        metadata={"help": "gpt2, seq2seq or vhred from nothing, a folder, a Hub name."},
     )
     tune: str = field(default="full", metadata={"help": "full, or lora for a pretrained model."})
     direction: str = field(
@@ -220,11 +229,21 @@ class GeneratorRun:
     heads: int = field(default=4, metadata={"help": "Attention heads of a new gpt2."})
     positions: int = field(
         default=160,
-        metadata={"help": "Tokens of context and response in all; of each of them for seq2seq."},
+        metadata={
+            "help": "Tokens of context and response in all; of each of them for seq2seq and vhred."
+        },
     )
     dropout: float = field(default=0.1, metadata={"help": "Of a new model."})
     embedding_size: int | None = field(
-        default=None, metadata={"help": "Of seq2seq; hidden_size by default."}
+        default=None, metadata={"help": "Of seq2seq and vhred; hidden_size by default."}
+    )
+    latent_size: int = field(default=100, metadata={"help": "Latent units of vhred."})
+    word_drop: float = field(
+        default=0.25, metadata={"help": "Of vhred: share of the decoder's input words dropped."}
+    )
+    latent: str = field(
+        default="mean",
+        metadata={"help": "Of vhred, to answer: mean of the prior, or a seeded sample of it."},
     )
     attention: str = field(default="dot", metadata={"help": "Of seq2seq: dot or bahdanau."})
     input_feeding: bool = field(

@@ -32,14 +32,17 @@ from dialeval.dialogues.storage import texts_of
 from dialeval.dialogues.types import text_hash
 from dialeval.metrics.results import Result
 from dialeval.metrics.training_results import Sample, StepProgress, TrainingResults
-from dialeval.models import Seq2SeqConfig, Seq2SeqGenerator
+from dialeval.models import Seq2SeqConfig, Seq2SeqGenerator, VhredConfig, VhredGenerator
 from dialeval.models.tokenizers import bpe_tokenizer, word_tokenizer
 from dialeval.responders import respond
 from dialeval.responders.decoding import DECODINGS
 from dialeval.responders.generators import Generator, load_generator, save_generator
 from dialeval.responders.language import GeneratorResponder
 from dialeval.responders.prompts import PromptFormat
+from dialeval.settings.against import AgainstConfig
 from dialeval.settings.training import NEW, GeneratorConfig, GeneratorRun
+from dialeval.training.against import against_facts, check_start, make_trainer
+from dialeval.training.latent import check_turns, collapse_warning, has_latent, latent_numbers
 from dialeval.training.likelihood import Examples, GeneratorTrainer
 
 CHECKPOINT = "checkpoint"
@@ -52,6 +55,7 @@ def train_generator(
     on_progress: Callable[[StepProgress], Any] = lambda _: None,
     accelerator: Accelerator | None = None,
     parts: dict[str, Passages] | None = None,
+    against: AgainstConfig | None = None,
 ) -> TrainingResults:
     """Train, test and save a generator.
 
@@ -66,11 +70,14 @@ def train_generator(
             Of a larger run that continues afterwards; by default a new one, closed at the end.
         parts (`dict[str, Passages]`, *optional*):
             Passages for `train`, `validation` and `test`, in place of those of the run's data.
+        against (`AgainstConfig`, *optional*):
+            Perturbations to train against, and the reward of Reranking-RL; none by default.
 
     Returns:
         `TrainingResults`: Test perplexity and samples, as saved in `results.json`.
     """
     is_standalone = accelerator is None
+    check_start(run, against)
     checkpoint = Path(run.output_dir) / CHECKPOINT
     if checkpoint.exists() and not run.resume:
         raise BadInput(
@@ -82,7 +89,8 @@ def train_generator(
     accelerator = accelerator or make_accelerator(run, config)
     parts = make_parts(run, config.seed) if parts is None else directed(parts, run.direction)
     generator = build(run, parts["train"])
-    trainer = GeneratorTrainer(generator, parts["train"], config, accelerator, checkpoint)
+    against = against or AgainstConfig()
+    trainer = make_trainer(generator, parts["train"], config, against, accelerator, checkpoint)
     history: list[StepProgress] = []
     for progress in trainer.train(parts["validation"]):
         if "perplexity" in progress:
@@ -91,7 +99,7 @@ def train_generator(
         on_progress(progress)
         logged = {k: v for k, v in progress.items() if k not in ("total", "samples")}
         accelerator.log(logged, step=progress["step"])
-    results = _results(run, config, trainer, parts, history)
+    results = _results(run, config, trainer, parts, history, against)
     if accelerator.is_main_process:
         _save(generator, results, Path(run.output_dir))
     accelerator.wait_for_everyone()
@@ -118,8 +126,7 @@ def make_accelerator(run: GeneratorRun, config: GeneratorConfig) -> Accelerator:
 
 def make_parts(run: GeneratorRun, seed: int) -> dict[str, Passages]:
     """Passages for training, validation and test that share no dialogue; reversed if backward."""
-    passages, _ = read(run.data, ReadOptions(cut=Cut(run.context_turns), filters=_filters(run)))
-    passages = by_author(passages, "human")
+    passages = read_human(run, run.data)
     salt = text_hash(["generator", str(seed)]) % 2**31  # see training.pairs
     parts = split(passages, PARTS, salt)
     empty = [name for name in PARTS if not len(parts[name])]
@@ -127,7 +134,7 @@ def make_parts(run: GeneratorRun, seed: int) -> dict[str, Passages]:
         hint = "Give more dialogues, or lower --min_response."
         raise BadInput(f"no dialogue is left for {', '.join(empty)}.", run.data[0], hint=hint)
     limits = dict.fromkeys(PARTS, run.max_eval_passages) | {"train": run.max_passages}
-    parts = {name: _subsample(parts[name], limit, seed) for name, limit in limits.items()}
+    parts = {name: subsample(parts[name], limit, seed) for name, limit in limits.items()}
     return directed(parts, run.direction)
 
 
@@ -136,6 +143,12 @@ def directed(parts: dict[str, Passages], direction: str) -> dict[str, Passages]:
     if direction != "backward":
         return parts
     return {name: to_passages(_reversed(part)) for name, part in parts.items()}
+
+
+def read_human(run: GeneratorRun, files: list[str]) -> Passages:
+    """Human passages of files, cut and filtered as the run says."""
+    passages, _ = read(files, ReadOptions(cut=Cut(run.context_turns), filters=_filters(run)))
+    return by_author(passages, "human")
 
 
 def _filters(run: GeneratorRun) -> Filters:
@@ -158,7 +171,9 @@ def build(run: GeneratorRun, passages: Passages) -> Generator:
         loaded.model = with_lora(loaded.model) if run.tune == "lora" else loaded.model
         return loaded
     tokenizer = _tokenizer(run, passages)
-    make = _gpt2 if run.model == "gpt2" else _seq2seq
+    if run.model == "vhred":
+        check_turns(passages, run.context_turns)
+    make = {"gpt2": _gpt2, "seq2seq": _seq2seq, "vhred": _vhred}[run.model]
     limit = run.positions - 2 if run.model == "gpt2" else run.positions
     return Generator(make(run, tokenizer), tokenizer, PromptFormat(style).limited(limit), run.model)
 
@@ -195,16 +210,23 @@ def _results(
     trainer: GeneratorTrainer,
     parts: dict[str, Passages],
     history: list[StepProgress],
+    against: AgainstConfig,
 ) -> TrainingResults:
-    test = trainer.validate(Examples(trainer.generator, parts["test"]))
-    made = signature(run, config, len(parts["train"]))
+    examples = Examples(trainer.generator, parts["test"])
+    test, warnings = trainer.validate(examples), list(trainer.warnings)
+    made = signature(run, config, len(parts["train"]), against)
     nan, n = float("nan"), len(parts["test"])
     numbers = {"perplexity": test["perplexity"], "loss": test["validation_loss"]}
+    if has_latent(trainer.plain):
+        latent = latent_numbers(trainer.plain, examples)
+        numbers |= latent
+        warnings += filter(None, [collapse_warning(latent, trainer.plain.config.latent_size)])
     return TrainingResults(
         results=tuple(
             Result(metric, "", "", value, nan, nan, n, made) for metric, value in numbers.items()
         ),
-        settings={**asdict(run), **asdict(config)},
+        warnings=tuple(warnings),
+        settings={**asdict(run), **asdict(config), **asdict(against)},
         signature=made,
         training=made,
         history=tuple(history),
@@ -213,7 +235,9 @@ def _results(
     )
 
 
-def signature(run: GeneratorRun, config: GeneratorConfig, passages: int) -> str:
+def signature(
+    run: GeneratorRun, config: GeneratorConfig, passages: int, against: AgainstConfig | None = None
+) -> str:
     """Model, data and seed of a training, in one line.
 
     Args:
@@ -223,6 +247,8 @@ def signature(run: GeneratorRun, config: GeneratorConfig, passages: int) -> str:
             Settings of the trainer.
         passages (`int`):
             Number of training passages.
+        against (`AgainstConfig`, *optional*):
+            What else it was trained for.
 
     Returns:
         `str`: Facts separated by `|`.
@@ -231,6 +257,7 @@ def signature(run: GeneratorRun, config: GeneratorConfig, passages: int) -> str:
     model = Path(run.model).name if Path(run.model).is_dir() else run.model
     facts = [f"mle:{model}", run.direction, f"data:{data}", f"ctx:{run.context_turns}"]
     facts += [f"min:{run.min_response}", f"weights:{config.weighting}", f"n:{passages}"]
+    facts += against_facts(against or AgainstConfig())
     return "|".join([*facts, f"seed:{config.seed}", f"v:{__version__}"])
 
 
@@ -238,7 +265,20 @@ def _reversed(passages: Passages) -> Iterator[Passage]:
     return (passage.reversed() for passage in iterate(passages) if passage.context)
 
 
-def _subsample(passages: Passages, limit: int, seed: int) -> Passages:
+def subsample(passages: Passages, limit: int, seed: int) -> Passages:
+    """A random part of passages, in their order.
+
+    Args:
+        passages (`Passages`):
+            The passages.
+        limit (`int`):
+            How many; all if it is below 1.
+        seed (`int`):
+            Seed of the choice.
+
+    Returns:
+        `Passages`: At most `limit` of them.
+    """
     if not 0 < limit < len(passages):
         return passages
     chosen = np.random.default_rng(seed).choice(len(passages), limit, replace=False)
@@ -290,6 +330,35 @@ def _seq2seq(run: GeneratorRun, tokenizer: Any) -> PreTrainedModel:
     except ValueError as error:  # a model's file does not import dialeval's errors
         raise BadInput(str(error)) from None
     return Seq2SeqGenerator(shape)
+
+
+def _vhred(run: GeneratorRun, tokenizer: Any) -> PreTrainedModel:
+    """With `hidden_size` 512 and `embedding_size` 300 of the sizes of Niu and Bansal's code."""
+    try:
+        shape = VhredConfig(
+            vocab_size=len(tokenizer),
+            embedding_size=run.embedding_size or run.hidden_size,
+            encoder_size=max(1, run.hidden_size // 2),
+            context_size=run.hidden_size,
+            hidden_size=run.hidden_size,
+            attention_size=max(1, run.hidden_size // 2),
+            latent_size=run.latent_size,
+            dropout=run.dropout,
+            word_drop=run.word_drop,
+            latent=run.latent,
+            pad_token_id=tokenizer.pad_token_id,
+            bos_token_id=tokenizer.bos_token_id,
+            eos_token_id=tokenizer.eos_token_id,
+            unk_token_id=_unknown_id(tokenizer),
+        )
+    except ValueError as error:
+        raise BadInput(str(error)) from None
+    return VhredGenerator(shape)
+
+
+def _unknown_id(tokenizer: Any) -> int:
+    unknown = tokenizer.unk_token_id
+    return int(tokenizer.pad_token_id if unknown is None else unknown)
 
 
 def with_lora(model: PreTrainedModel) -> Any:

@@ -20,6 +20,8 @@ from dialeval.models.batching import pad, token_batches, training_batches
 from dialeval.responders.generators import Generator
 from dialeval.settings.training import GeneratorConfig
 from dialeval.training.checkpoints import CheckpointManager
+from dialeval.training.latent import has_latent, kl_weight
+from dialeval.training.reranking import Reranking
 from dialeval.training.schedule import (
     finite_loss,
     learning_rate,
@@ -59,8 +61,11 @@ class GeneratorTrainer:
         self.generator = generator
         self.config = config or GeneratorConfig()
         self.accelerator = accelerator or Accelerator()
-        self.examples = Examples(generator, passages, self.config.loss_on == "all")
+        self.examples = self._make_examples(passages)
         self._check_shares()
+        self.kl_weight = 1.0
+        self.warnings: list[str] = []
+        self.reranking: Reranking | None = None
         self.weights = None
         if self.config.weighting == "tf-idf":
             self.weights = TfIdfWeights(_responses(passages), self.config.weight_cap)
@@ -86,7 +91,7 @@ class GeneratorTrainer:
 
         When the iterator ends, the model has the weights with the lowest validation loss.
         """
-        held_out = Examples(self.generator, validation)
+        held_out = self._make_held_out(validation)
         per_epoch = max(1, len(self.examples) // self.config.batch_size)
         total = per_epoch * self.config.epochs
         total = min(total, self.config.max_steps) if self.config.max_steps > 0 else total
@@ -112,6 +117,14 @@ class GeneratorTrainer:
         self.checkpoints.restore_best()
         self.plain.eval()
 
+    def _make_examples(self, passages: Passages) -> "Examples":
+        """What is trained on."""
+        return Examples(self.generator, passages, self.config.loss_on == "all")
+
+    def _make_held_out(self, passages: Passages) -> "Examples":
+        """What is validated on: responses alone."""
+        return Examples(self.generator, passages)
+
     @torch.no_grad()
     def validate(self, examples: "Examples") -> dict[str, float]:
         """Mean loss per response token, including the end token, and the perplexity."""
@@ -133,6 +146,8 @@ class GeneratorTrainer:
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.model.train()
+        self.kl_weight = kl_weight(step, total, self.config.kl_steps)
+        rewards = self._reward_step(rows, step)
         weights = self._weights(rows)  # over the whole batch, before processes share it
         divisor = self._divisor(rows)
         loss = torch.zeros((), device=self.accelerator.device)
@@ -141,14 +156,39 @@ class GeneratorTrainer:
             with self._part_context(number == len(parts)):
                 losses, _ = self._losses(self.model, self.examples, rows[part])
                 part_loss = (losses * weights[part].to(losses)).sum() / divisor
-                self.accelerator.backward(part_loss * ranks)  # processes average their gradients
+                # Processes average their gradients.
+                self.accelerator.backward(part_loss * ranks * self._likelihood_share)
             loss += part_loss.detach()
         batch_loss = self.accelerator.reduce(loss, "sum").item()
         finite_loss(batch_loss, f"step {step}")
         norm = self.accelerator.clip_grad_norm_(self.trainable, self.config.max_grad_norm)
         self.optimizer.step()
         self.optimizer.zero_grad()
-        return {"loss": batch_loss, "learning_rate": rate, "gradient_norm": float(norm)}
+        return {
+            "loss": batch_loss, "learning_rate": rate, "gradient_norm": float(norm), **rewards,
+        }  # fmt: skip
+
+    @property
+    def _likelihood_share(self) -> float:
+        """Weight of the likelihood where a reward is trained on as well."""
+        return 1 - self.reranking.weight if self.reranking else 1.0
+
+    def _reward_step(self, rows: np.ndarray, step: int) -> dict[str, float]:
+        """Add the gradient of a reward, if there is one, before that of the likelihood.
+
+        It is computed outside the wrapper of Accelerate, which averages it together with the
+        gradient that follows, like one that was accumulated.
+        """
+        if self.reranking is None:
+            return {}
+        rank, ranks = self.accelerator.process_index, self.accelerator.num_processes
+        sizes = self.examples.responses.sizes[rows]
+        divisor = sizes.sum() if self.config.average_over == "tokens" else len(rows)
+        numbers = self.reranking.backward(rows[rank::ranks], step, float(divisor) / ranks)
+        self.model.train()
+        values = torch.tensor(list(numbers.values()), device=self.accelerator.device)
+        means = self.accelerator.reduce(values, "mean").tolist()
+        return dict(zip(numbers, means, strict=True))
 
     def _part_context(self, is_last: bool) -> AbstractContextManager[Any]:
         """Processes exchange gradients with the last part of a batch."""
@@ -181,21 +221,46 @@ class GeneratorTrainer:
         self, model: torch.nn.Module, examples: "Examples", rows: np.ndarray
     ) -> tuple[Tensor, Tensor]:
         """Summed loss and number of the counted tokens of each example, shape `(rows,)`."""
-        batch, labels = examples.tensors(rows)
-        batch = {name: tensor.to(self.accelerator.device) for name, tensor in batch.items()}
-        labels = labels.to(self.accelerator.device)
-        with autocast(self.config.precision, self.accelerator.device):
-            logits = model(**batch).logits
-        if not examples.is_encoder_decoder:
-            logits, labels = (
-                logits[:, :-1],
-                labels[:, 1:],
-            )  # predicted one before
-        counted = labels != IGNORED  # (rows, time)
-        losses = F.cross_entropy(logits[counted].float(), labels[counted], reduction="none")
-        row = counted.nonzero()[:, 0]
-        sums = losses.new_zeros(len(labels)).index_add(0, row, losses)
-        return sums, counted.sum(1)
+        return self._tensor_losses(model, *examples.tensors(rows))
+
+    def _tensor_losses(
+        self, model: torch.nn.Module, inputs: dict[str, Tensor], labels: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """The same from tensors; with a latent variable the negative evidence lower bound."""
+        device = self.accelerator.device
+        batch = {name: tensor.to(device) for name, tensor in inputs.items()}
+        labels = labels.to(device)
+        is_latent = has_latent(self.plain)
+        with autocast(self.config.precision, device):
+            output = model(**batch, **({"targets": labels} if is_latent else {}))
+        sums, counts = summed_losses(output.logits, labels, self.generator.is_encoder_decoder)
+        if is_latent:
+            sums = sums + (self.kl_weight if model.training else 1.0) * output.kl.float()
+        return sums, counts
+
+
+def summed_losses(
+    logits: Tensor, labels: Tensor, is_encoder_decoder: bool
+) -> tuple[Tensor, Tensor]:
+    """Negative log-likelihood of each row's counted tokens, and their number.
+
+    Args:
+        logits (`Tensor`):
+            Shape `(rows, time, vocabulary)`.
+        labels (`Tensor`):
+            Tokens to predict, others -100, shape `(rows, time)`.
+        is_encoder_decoder (`bool`):
+            Whether a token is predicted in its column; a causal model predicts it one before.
+
+    Returns:
+        `tuple[Tensor, Tensor]`: Each of shape `(rows,)`.
+    """
+    if not is_encoder_decoder:
+        logits, labels = logits[:, :-1], labels[:, 1:]
+    counted = labels != IGNORED  # (rows, time)
+    losses = F.cross_entropy(logits[counted].float(), labels[counted], reduction="none")
+    row = counted.nonzero()[:, 0]
+    return losses.new_zeros(len(labels)).index_add(0, row, losses), counted.sum(1)
 
 
 class Ragged:
@@ -254,7 +319,12 @@ class Examples:
     def tensors(self, rows: Sequence[int] | np.ndarray) -> tuple[dict[str, Tensor], Tensor]:
         """Inputs of the model, and the tokens to predict, with others marked as ignored."""
         prompts = [self.prompts[row] for row in rows]
-        responses = [self.responses[row] for row in rows]
+        return self.tensors_of(prompts, [self.responses[row] for row in rows])
+
+    def tensors_of(
+        self, prompts: Sequence[list[int]], responses: Sequence[list[int]]
+    ) -> tuple[dict[str, Tensor], Tensor]:
+        """The same from token ids."""
         if self.is_encoder_decoder:
             targets = pad(responses, IGNORED)["input_ids"]
             inputs = [[self.start_id, *row[:-1]] for row in responses]

@@ -5,7 +5,7 @@ from hashlib import blake2b
 import pytest
 
 from dialeval.dialogues import BadInput, Passage, Turn, iterate, read, to_passages, write_passages
-from dialeval.perturbations import Edit, Perturbation, edit_log, perturb, replay
+from dialeval.perturbations import Edit, Perturbation, edit_contexts, edit_log, perturb, replay
 from dialeval.perturbations.apply import seeds_of
 from dialeval.perturbations.words import RandomSwap, StopwordDropout
 
@@ -141,3 +141,15 @@ def test_the_seed_of_a_turn_is_a_hash_of_its_position():
     assert seeds[0] == int.from_bytes(digest, "big")
     assert len(set(seeds)) == 4
     assert seeds_of(7, "random-swap", []) == []
+
+
+def test_contexts_are_edited_as_perturb_does_without_a_table():
+    passages, strategy = talk(), RandomSwap()
+    edited, counts = edit_contexts(passages, strategy, seed=3)
+    expected = perturb(to_passages(passages), strategy, seed=3)
+    contexts = [item.context for item in iterate(expected.passages)]
+    assert [item.context for item in edited] == contexts
+    assert (counts > 0).sum() == expected.edited and counts.sum() == expected.edits
+    assert [item.extra for item in edited] == [item.extra for item in passages]
+    foreign, none = edit_contexts(talk(language="fr"), StopwordDropout())
+    assert foreign == talk(language="fr") and not none.any()

@@ -31,11 +31,7 @@ def to_markdown(results: RunResults) -> str:
     results = as_evaluation(results)
     rows = rows_of(results)
     columns = columns_of(rows)
-    lines = [
-        f"- **{_markdown(verdict.system)}**: **{_markdown(verdict_phrase(verdict.verdict))}**. "
-        f"{_markdown(verdict_sentences(verdict))}".rstrip()
-        for verdict in headline_verdicts(results).values()
-    ]
+    lines = [_markdown_verdict(verdict) for verdict in headline_verdicts(results).values()]
     heads = ["system", "evaluator", *(column.name for column in columns)]
     heads[2] += "[^signature]"
     table = [heads, ["---", "---", *("---:" for _ in columns)]]
@@ -45,13 +41,19 @@ def to_markdown(results: RunResults) -> str:
     return "\n".join(lines).lstrip("\n") + "\n"
 
 
+def _markdown_verdict(verdict: Any) -> str:
+    texts = (verdict.system, verdict_phrase(verdict.verdict), verdict_sentences(verdict))
+    system, phrase, text = map(escape_markdown, texts)
+    return f"- **{system}**: **{phrase}**. {text}".rstrip()
+
+
 def _markdown_cells(row: Row, columns: list[Column]) -> list[str]:
     mark = "*" if row.reference else ""
-    names = (f"{mark}{_markdown(name)}{mark}" for name in (row.system, row.label))
-    return [*names, *(_markdown(column.cell(row)) for column in columns)]
+    names = (f"{mark}{escape_markdown(name)}{mark}" for name in (row.system, row.label))
+    return [*names, *(escape_markdown(column.cell(row)) for column in columns)]
 
 
-def _markdown(text: Any) -> str:
+def escape_markdown(text: Any) -> str:
     """A text in which nothing is read as Markdown or HTML."""
     escaped = re.sub(r"([\\`*_\[\]|~$])", r"\\\1", one_line(text))
     return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

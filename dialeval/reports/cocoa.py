@@ -1,0 +1,124 @@
+"""The collaborative task for people: Table 8 with intervals, and one HTML page."""
+
+from pathlib import Path
+from typing import Any
+
+from dialeval.files import atomic_write_text
+from dialeval.metrics.cocoa_results import (
+    ENTITIES_ONLY,
+    READS_WORDS,
+    SELECTIONS,
+    CocoaResults,
+    CocoaVerdict,
+)
+from dialeval.metrics.results import Result
+from dialeval.reports.format import (
+    NONE,
+    finite,
+    flatten,
+    format_count,
+    format_p_value,
+    format_share,
+)
+from dialeval.reports.grids import Grid, grids_latex, grids_markdown
+from dialeval.reports.pages import render
+
+CHANNELS = {
+    "normal": "Normal inputs",
+    "random-inputs": "Random inputs",
+    "random-inputs-kept-entities": "Random inputs with kept entities",
+    "confusing-entity": "Confusing entity",
+}
+_MEANINGS = {
+    ENTITIES_ONLY: "random words around entities change nothing, random inputs do",
+    READS_WORDS: "random words around entities already lower the completion rate",
+    SELECTIONS: "not even random inputs change the completion rate",
+}
+_TITLES = {
+    "verdicts": "What agents read",
+    "table-8": "Table 8",
+    "map": "Completion by agent and channel",
+    "examples": "Dialogues",
+    "settings": "Settings and versions",
+}
+
+
+def table_eight(results: CocoaResults, agent: str) -> Grid:
+    """One agent in the layout of the paper's Table 8, with intervals and p-values."""
+    rows = []
+    for channel in results.channels:
+        rate, turns, selections = (
+            results.cell(metric, agent, channel)
+            for metric in ("completion_rate", "turns", "selections")
+        )
+        rows.append((
+            CHANNELS.get(channel, channel), _with_interval(rate, share=True),
+            format_p_value(_p(rate)), _with_interval(turns), _with_interval(selections),
+            format_count(rate.n if rate else None),
+        ))  # fmt: skip
+    heads = ("strategy", "completion rate", "p", "turns", "selections", "n")
+    caption = "95 % intervals; p: paired bootstrap against normal inputs, by scenario."
+    return Grid(f"{agent} (as Table 8)", heads, tuple(rows), caption)
+
+
+def _p(result: Result | None) -> float | None:
+    return None if result is None else finite(result.details.get("p"))
+
+
+def _with_interval(result: Result | None, share: bool = False) -> str:
+    if result is None:
+        return NONE
+    values = (result.value, result.low, result.high)
+    value, low, high = (format_share(x, 2) if share else f"{x:.2f}" for x in values)
+    return f"{value} ({low}–{high})"
+
+
+def cocoa_grids(results: CocoaResults) -> list[Grid]:
+    """A table for each agent."""
+    return [table_eight(results, agent) for agent in results.agents]
+
+
+def describe_verdict(verdict: CocoaVerdict) -> str:
+    """A verdict in a sentence."""
+    meaning = _MEANINGS.get(verdict.verdict, "the two differences do not fit together")
+    ps = f"p {format_p_value(verdict.kept_p)} and {format_p_value(verdict.random_p)}"
+    return f"{verdict.verdict}: {meaning} ({ps})."
+
+
+def write_cocoa_report(folder: Path | str) -> Path:
+    """Write `report.html`, `table.md` and `table.tex` from the `results.json` in a folder."""
+    folder = Path(folder)
+    results = CocoaResults.load(folder)
+    grids = cocoa_grids(results)
+    atomic_write_text(folder / "table.md", grids_markdown(grids, results.signature))
+    atomic_write_text(folder / "table.tex", grids_latex(grids, results.signature))
+    return atomic_write_text(folder / "report.html", render("cocoa.html.jinja", _view(results)))
+
+
+def _view(results: CocoaResults) -> dict[str, Any]:
+    return {
+        "contents": list(_TITLES.items()),
+        "verdicts": [(row.agent, describe_verdict(row)) for row in results.verdicts],
+        "grids": cocoa_grids(results),
+        "agents": results.agents,
+        "map": [_heat_row(results, channel) for channel in results.channels],
+        "examples": results.examples,
+        "channels": CHANNELS,
+        "scenarios": format_count(results.settings.get("scenarios")),
+        "settings": [*flatten(results.settings)] if results.settings else [],
+        "versions": [*flatten(results.versions)] if results.versions else [],
+        "signature": results.signature,
+    }
+
+
+def _heat_row(results: CocoaResults, channel: str) -> dict[str, Any]:
+    cells = [_heat(results.cell("completion_rate", agent, channel)) for agent in results.agents]
+    return {"name": CHANNELS.get(channel, channel), "cells": cells}
+
+
+def _heat(result: Result | None) -> dict[str, Any]:
+    value = None if result is None else finite(result.value)
+    return {
+        "value": format_share(value, 2), "below": [], "title": "", "best": False,
+        "shade": None if value is None else round(60 * value),
+    }  # fmt: skip

@@ -1,0 +1,174 @@
+"""Training against perturbations as a study: cells and verdicts by hand, a whole tiny run."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dialeval.dialogues import BadInput
+from dialeval.metrics.overlap import bleu, bleu_counts
+from dialeval.metrics.robust_results import (
+    ALL,
+    CLEAN_ONLY,
+    COSTS,
+    HARMS,
+    HELPS,
+    HELPS_BOTH,
+    MORE_EPOCHS,
+    NO_EFFECT,
+    Comparison,
+    RobustExample,
+    RobustResults,
+    verdict_of,
+)
+from dialeval.protocols.robust import robust
+from dialeval.protocols.robust.cells import CellStatistics, StrategyCells, average
+from dialeval.protocols.robust.data import with_files
+from dialeval.protocols.robust.models import shape_of
+from dialeval.reports.robust import robust_grids, write_robust_report
+from dialeval.settings.against import AgainstConfig
+from dialeval.settings.robust import RobustRun
+from dialeval.settings.training import GeneratorConfig
+
+UP, DOWN = Comparison(0.1, 0.05, 0.2, 0.01), Comparison(-0.1, -0.2, -0.05, 0.01)
+NONE = Comparison(0.01, -0.1, 0.1, 0.6)
+TINY = {
+    "data": ["chitchat"], "hidden_size": 12, "latent_size": 3, "layers": 1, "heads": 2,
+    "positions": 40, "vocab_size": 300, "pieces": 60, "max_passages": 60, "max_eval_passages": 12,
+    "max_new_tokens": 5, "similarity": False, "resamples": 100,
+}  # fmt: skip
+CONFIG = GeneratorConfig(epochs=1, batch_size=30, learning_rate=0.01)
+AGAINST = AgainstConfig("random-swap,stopword-dropout,add-negation", rl_weight=0.5)
+
+
+@pytest.mark.parametrize(
+    ("gain", "clean", "still", "changing"),
+    [
+        (UP, UP, HELPS_BOTH, CLEAN_ONLY), (UP, NONE, HELPS, HARMS), (UP, DOWN, COSTS, HARMS),
+        (NONE, UP, CLEAN_ONLY, CLEAN_ONLY), (NONE, NONE, NO_EFFECT, NO_EFFECT),
+        (NONE, DOWN, HARMS, HARMS), (DOWN, NONE, HARMS, HELPS), (DOWN, UP, HARMS, HELPS_BOTH),
+    ],
+)  # fmt: skip
+def test_verdicts(gain, clean, still, changing):
+    assert verdict_of("should_not_change", gain, clean) == still
+    assert verdict_of("should_change", gain, clean) == changing
+
+
+def test_a_cell_is_a_mean_and_a_difference_is_paired():
+    statistics = CellStatistics([f"d{row // 2}" for row in range(40)], 500)
+    rng = np.random.default_rng(0)
+    first = {"chrf": rng.random(40)}
+    second = {"chrf": first["chrf"] - 0.05}  # the same, a little lower everywhere
+    assert statistics.values(first)["chrf"].value == pytest.approx(first["chrf"].mean())
+    difference = statistics.differences(first, second)["chrf"]
+    assert difference.value == pytest.approx(0.05) and difference.significant == 1
+    other = {"chrf": rng.permutation(first["chrf"])}
+    assert statistics.differences(first, other)["chrf"].significant == 0
+
+
+def test_bleu_is_of_the_corpus_and_seeds_are_averaged():
+    texts = [["a b c d e", "x y z"], ["a b c d f", "x y q"]]
+    references = ["a b c d e", "x y z w"]
+    tables = [{"bleu": bleu_counts(row, references), "chrf": np.array([1.0, 0.2])} for row in texts]
+    tables[1]["chrf"] = np.array([0.5, 0.4])
+    both = average(tables)
+    assert both["chrf"].tolist() == pytest.approx([0.75, 0.3])
+    value = CellStatistics(["a", "b"], 50).values(both)["bleu"].value
+    counts = bleu_counts([*texts[0], *texts[1]], references * 2).sum(0)
+    assert value == pytest.approx(float(bleu(counts)))
+
+
+def test_the_four_cells_give_attack_gain_and_cost():
+    ones = np.linspace(0.4, 0.6, 30)
+    cells = StrategyCells(
+        {"chrf": ones - 0.2}, {"chrf": ones - 0.05}, {"chrf": ones}, {"chrf": ones - 0.01}
+    )
+    statistics = CellStatistics([str(row) for row in range(30)], 200)
+    [verdict] = cells.verdicts("vhred", "random-swap", "should_not_change", statistics)
+    differences = [verdict.attack.value, verdict.gain.value, verdict.clean.value]
+    assert differences == pytest.approx([-0.2, 0.15, -0.01])
+    assert verdict.vulnerable and verdict.verdict == COSTS
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("robust")
+    run = RobustRun(**TINY, targets=["vhred", "reranking-rl"], output_dir=str(folder / "run"))
+    return run, robust(run, CONFIG, AGAINST)
+
+
+def test_every_cell_of_the_table_is_measured(finished):
+    _, results = finished
+    for target in ("vhred", "reranking-rl"):
+        assert results.cell("likelihood", target).details["train"] == "normal"
+        for name in ("random-swap", "stopword-dropout", "add-negation"):
+            for train, test in (("normal", name), (name, name), (name, "normal")):
+                cell = results.cell("likelihood", target, train, test)
+                assert np.isfinite(cell.value) and 0 < cell.details["p"] <= 1
+            assert results.verdict(target, name, "likelihood").verdict
+        assert results.cell("bleu", target, ALL, "random-swap") is not None
+        assert results.cell("bleu", target, MORE_EPOCHS, "add-negation") is not None
+    normal = results.cell("likelihood", "vhred").value
+    trained = results.cell("likelihood", "vhred", "random-swap").value
+    assert trained != normal
+    assert results.verdict("vhred", "add-negation").measure == results.measure == "bleu"
+
+
+def test_a_run_is_read_from_its_folder_when_it_is_repeated(finished):
+    run, results = finished
+    again = robust(replace(run, resamples=100), CONFIG, AGAINST)
+    assert [row.value for row in again.results] == [row.value for row in results.results]
+    with pytest.raises(BadInput, match="another run wrote here: it had hidden_size 12"):
+        robust(replace(run, hidden_size=16), CONFIG, AGAINST)
+
+
+def test_the_report_escapes_and_has_every_table(finished):
+    run, results = finished
+    hostile = RobustExample("vhred", "random-swap", ("a",), ("b",), "c", "<script>", "d", "e", "f")
+    replace(results, examples=(hostile,)).save(run.output_dir)
+    page = write_robust_report(run.output_dir).read_text("utf-8")
+    assert "<script>" not in page and "&lt;script&gt;" in page
+    for text in ("N-train + A-test", "A-train + N-test", "more epochs, no perturbation"):
+        assert text in page
+    folder = write_robust_report(run.output_dir).parent
+    assert "| random-swap |" in (folder / "table.md").read_text()
+    assert r"\toprule" in (folder / "table.tex").read_text()
+    loaded = RobustResults.load(folder)
+    assert loaded.verdicts == results.verdicts
+    assert json.loads((folder / "results.json").read_text())["protocol"] == "robust"
+    results.save(run.output_dir)
+
+
+def test_words_and_pieces_stand_side_by_side(finished):
+    _, results = finished
+    renamed = tuple(
+        replace(row, name="vhred-bpe" if row.name != "vhred" else row.name)
+        for row in results.targets
+    )
+    grids = robust_grids(replace(results, targets=renamed))
+    [nine] = [grid for grid in grids if "Table 9" in grid.title]
+    assert nine.heads == ("tested on", "vhred", "vhred-bpe")
+    assert [row[0] for row in nine.rows] == ["Normal Input", "random-swap", "stopword-dropout"]
+
+
+def test_targets_have_their_tokenizer_and_shape():
+    run = RobustRun(**TINY)
+    assert shape_of(run, "vhred").tokenizer == "words"
+    pieces = shape_of(run, "vhred-bpe")
+    assert (pieces.model, pieces.tokenizer, pieces.vocab_size) == ("vhred", "bpe", 60)
+    assert shape_of(run, "reranking-rl").attention == "bahdanau"
+    assert shape_of(replace(run, tune="lora", model="x"), "some/folder").tune == "lora"
+
+
+def test_the_embedded_chats_stand_in_for_absent_threads(monkeypatch, tmp_path):
+    monkeypatch.setenv("DIALEVAL_SHARED_DATA", str(tmp_path))
+    run = with_files(RobustRun(test_data=["ubuntu"]))
+    assert run.data == ["chitchat"] and run.test_data == []
+    (tmp_path / "ubuntu_irc").mkdir()
+    assert with_files(RobustRun()).data == [str(tmp_path / "ubuntu_irc" / "train.jsonl")]
+
+
+def test_a_run_without_strategies_is_refused(tmp_path):
+    with pytest.raises(BadInput, match="expected strategies to train against"):
+        robust(RobustRun(**TINY, output_dir=str(tmp_path)), CONFIG, AgainstConfig())
