@@ -74,7 +74,7 @@ def test_an_interval_with_seeds_stays_within_0_and_1():
 @pytest.mark.slow
 @pytest.mark.parametrize(("contexts", "conditional"), [(150, 0.9), (400, 0.97)])
 def test_intervals_with_seeds_cover_the_truth_of_cross_fitting(contexts, conditional):
-    """A Gaussian world: the error of a regression that is trained on four fifths of the contexts."""
+    """A Gaussian world: the error of a regression that is trained on four fifths of it."""
     rng, d = np.random.default_rng(0), 30
     shift = np.where(np.arange(d) < 6, 0.35, 0.0)
 
@@ -109,8 +109,7 @@ def test_intervals_with_seeds_cover_the_truth_of_cross_fitting(contexts, conditi
         narrow += low <= truth <= high
         low, high = with_seed_variance(values[0], low, high, values)
         covered += low <= truth <= high
-    print(
-        f"{contexts} contexts: {covered / repetitions:.3f}, without seeds {narrow / repetitions:.3f}"
-    )
-    assert narrow / repetitions <= conditional
-    assert covered / repetitions >= 0.95 - 2 * np.sqrt(0.95 * 0.05 / repetitions)
+    rates = covered / repetitions, narrow / repetitions
+    print(f"{contexts} contexts: {rates[0]:.3f}, without seeds {rates[1]:.3f}")
+    assert rates[1] <= conditional
+    assert rates[0] >= 0.95 - 2 * np.sqrt(0.95 * 0.05 / repetitions)

@@ -12,8 +12,8 @@ from dialeval.training.greedy import greedy_responses
 from dialeval.training.likelihood import encoded
 from dialeval.training.reranking import Reranking
 from tests.closeness import assert_close
-from tests.training.test_robust import PASSAGES, TRAIN, tokenizer  # noqa: F401
 from tests.training.test_likelihood import make, weights
+from tests.training.test_robust import PASSAGES, TRAIN, tokenizer  # noqa: F401
 
 ROWS = np.array([3, 8, 11])
 
