@@ -58,8 +58,11 @@ def test_the_verdict_follows_from_the_numbers(readings, trust, expected):
         ({"families": frozenset({"surface"})}, "no evaluator is known to read the context"),
         ({"families": frozenset()}, "to read the surface or the context"),
         ({"leaks": ("upper-case letters",)}, r"the format differs \(upper-case letters\)"),
-        ({"detectable": {"random human replies": None}}, "would not have noticed if 20% .* random"),
-        ({"detectable": {}}, "would not have noticed if 20% of the replies had been replaced"),
+        (
+            {"detectable": {"random human replies": None}},
+            "would not have noticed if 20 % .* random",
+        ),
+        ({"detectable": {}}, "would not have noticed if 20 % of the replies had been replaced"),
     ],
 )
 def test_a_no_needs_power_control_two_families_and_no_leak(changes, reason):
@@ -94,7 +97,7 @@ def test_the_numbers_are_those_of_the_strongest_evaluator_and_the_smallest_p():
     )
     assert result.p_value == min(holm([0.001, 0.01])) == 0.002
     assert result.text.startswith(
-        "stack classifies 70.0% [66.0%, 74.0%] of the responses of bot and of humans correctly; "
+        "stack classifies 70.0 % [66.0 %, 74.0 %] of the responses of bot and of humans correctly; "
         "50 % is chance (p = .002, Holm over 2 evaluators, 1,200 contexts)."
     )
 

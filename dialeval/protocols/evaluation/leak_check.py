@@ -7,6 +7,7 @@ from typing import Any
 from dialeval.dialogues import BadInput
 from dialeval.metrics.evaluation_results import FormatLeak
 from dialeval.protocols.evaluation.inputs import EvaluationData
+from dialeval.protocols.evaluation.verdict import percent
 from dialeval.protocols.leaks import LeakReport, find_leaks, normaliser_for
 
 
@@ -87,10 +88,8 @@ def leak_flags(leaks: list[FormatLeak], normalised_accuracy: float | None) -> li
     names = ", ".join(leak.name for leak in leaks[:3]) + (", ..." if len(leaks) > 3 else "")
     after = ""
     if normalised_accuracy is not None:
-        after = (
-            f"; after normalising both sides the evaluator's accuracy is {normalised_accuracy:.1%}"
-        )
+        after = f"; after normalising both sides the evaluator's accuracy is {percent(normalised_accuracy)}"
     return [
         f'format leak ({names}): the rule "{leaks[0].rule}" alone is right in '
-        f"{leaks[0].accuracy:.1%} of cases{after}"
+        f"{percent(leaks[0].accuracy)} of cases{after}"
     ]

@@ -11,6 +11,7 @@ from dialeval.protocols.evaluation import measures
 from dialeval.protocols.evaluation.collector import ResultCollector
 from dialeval.protocols.evaluation.measures import RESPONSE_ONLY, Measure
 from dialeval.protocols.evaluation.tables import FOLLOWED, NEXT_MATCHED, RELIABILITY, ScoreTables
+from dialeval.protocols.evaluation.verdict import percent
 
 RETRAINED, TRANSFER = "ere", "ere_transfer"
 """Metric of evaluators that are trained on each scenario, and of those that are applied as they
@@ -83,7 +84,7 @@ def _above_blind(
     details = measures.above_blind(error, table)
     if details["blind"] >= 0.5 + LEAKING:
         collector.warn(
-            f"In human_next, {evaluator} without any context is right in {details['blind']:.1%} of "
+            f"In human_next, {evaluator} without any context is right in {percent(details['blind'])} of "
             "cases: the position of a turn, or its speaker, gives it away. See the ERE above that "
             "baseline."
         )

@@ -145,8 +145,8 @@ def _name(p_value: float, high: float, margin: float, has_reservations: bool) ->
 def _numbers(system: str, reading: Reading, p_value: float, evaluators: int, n: int) -> str:
     corrected = f", Holm over {evaluators} evaluators" if evaluators > 1 else ""
     return (
-        f"{reading.evaluator} classifies {reading.accuracy:.1%} "
-        f"[{reading.low:.1%}, {reading.high:.1%}] of the responses of {system} and of humans "
+        f"{reading.evaluator} classifies {percent(reading.accuracy)} "
+        f"[{percent(reading.low)}, {percent(reading.high)}] of the responses of {system} and of humans "
         f"correctly; 50 % is chance (p {format_p(p_value)}{corrected}, {n:,} contexts)."
     )
 
@@ -162,13 +162,13 @@ def _explanation(
 ) -> list[str]:
     """What follows from the numbers."""
     if name == DISTINGUISHABLE:
-        small = f"The difference may be small: the interval reaches below {margin:.0%}."
+        small = f"The difference may be small: the interval reaches below {percent(margin, 0)}."
         return [small] if strongest.low < margin else []
     if name == NEGLIGIBLE:
-        return [f"There is a difference, but no evaluator's interval reaches {margin:.0%}."]
+        return [f"There is a difference, but no evaluator's interval reaches {percent(margin, 0)}."]
     if name == INDISTINGUISHABLE:
         return [
-            f"No evaluator's interval reaches {margin:.0%}, and this run could have shown more."
+            f"No evaluator's interval reaches {percent(margin, 0)}, and this run could have shown more."
         ]
     sentences = [] if high < margin else [_needs_more(strongest, high, margin, n)]
     return sentences + [f"A difference cannot be ruled out: {reason}." for reason in reservations]
@@ -182,8 +182,8 @@ def _reservations(readings: Sequence[Reading], trust: Trust, margin: float) -> l
     elif trust.control_low < margin:
         reasons.append(
             "the evaluators failed their control: the best one distinguishes human from random "
-            f"replies with an accuracy of {trust.control:.1%}, whose interval reaches below "
-            f"{margin:.0%}"
+            f"replies with an accuracy of {percent(trust.control)}, whose interval reaches below "
+            f"{percent(margin, 0)}"
         )
     missing = [family for family in ("surface", "context") if family not in trust.families]
     if missing:
@@ -195,7 +195,7 @@ def _reservations(readings: Sequence[Reading], trust: Trust, margin: float) -> l
     shares = [share for share in trust.detectable.values() if share is not None]
     if not shares or min(shares) > PLANTED:
         reasons.append(
-            f"this run would not have noticed if {PLANTED:.0%} of the replies had been replaced"
+            f"this run would not have noticed if {percent(PLANTED, 0)} of the replies had been replaced"
             + (f" by {' or '.join(trust.detectable)}" if trust.detectable else "")
         )
     return reasons
@@ -207,7 +207,9 @@ def _needs_more(reading: Reading, high: float, margin: float, n: int) -> str:
     distance = reading.accuracy - 0.5 if reading.accuracy >= margin else margin - reading.accuracy
     factor = (half / max(abs(distance), 0.01)) ** 2
     more = max(n // 10, round(n * (factor - 1)), 10)
-    return f"The interval reaches {margin:.0%}; about {more:,} more contexts would settle it."
+    return (
+        f"The interval reaches {percent(margin, 0)}; about {more:,} more contexts would settle it."
+    )
 
 
 def _context_flag(strongest: Reading, relevance: Relevance | None) -> list[str]:
@@ -231,3 +233,13 @@ def format_p(value: float) -> str:
         ('< .001', '= .250')
     """
     return "< .001" if value < 0.001 else f"= {value:.3f}".replace("0.", ".")
+
+
+def percent(value: float, digits: int = 1) -> str:
+    """A share for a sentence.
+
+    Examples:
+        >>> percent(0.905), percent(0.2, 0)
+        ('90.5 %', '20 %')
+    """
+    return f"{100 * value:.{digits}f} %"
