@@ -54,13 +54,13 @@ def test_the_verdict_follows_from_the_numbers(readings, trust, expected):
     ("changes", "reason"),
     [
         ({"control": None, "control_low": None}, "no evaluator could be tested on human and rando"),
-        ({"control": 0.53, "control_low": 0.51}, "failed their control: .* accuracy of 53.0%"),
+        ({"control": 0.53, "control_low": 0.51}, "failed their control: .* accuracy of 53.0 %"),
         ({"families": frozenset({"surface"})}, "no evaluator is known to read the context"),
         ({"families": frozenset()}, "to read the surface or the context"),
         ({"leaks": ("upper-case letters",)}, r"the format differs \(upper-case letters\)"),
         (
             {"detectable": {"random human replies": None}},
-            "would not have noticed if 20 % .* random",
+            "not have noticed if 20 % .* random",
         ),
         ({"detectable": {}}, "would not have noticed if 20 % of the replies had been replaced"),
     ],

@@ -88,7 +88,8 @@ def leak_flags(leaks: list[FormatLeak], normalised_accuracy: float | None) -> li
     names = ", ".join(leak.name for leak in leaks[:3]) + (", ..." if len(leaks) > 3 else "")
     after = ""
     if normalised_accuracy is not None:
-        after = f"; after normalising both sides the evaluator's accuracy is {percent(normalised_accuracy)}"
+        after = "; after normalising both sides the evaluator's accuracy is "
+        after += percent(normalised_accuracy)
     return [
         f'format leak ({names}): the rule "{leaks[0].rule}" alone is right in '
         f"{percent(leaks[0].accuracy)} of cases{after}"

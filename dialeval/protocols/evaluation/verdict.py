@@ -146,8 +146,8 @@ def _numbers(system: str, reading: Reading, p_value: float, evaluators: int, n: 
     corrected = f", Holm over {evaluators} evaluators" if evaluators > 1 else ""
     return (
         f"{reading.evaluator} classifies {percent(reading.accuracy)} "
-        f"[{percent(reading.low)}, {percent(reading.high)}] of the responses of {system} and of humans "
-        f"correctly; 50 % is chance (p {format_p(p_value)}{corrected}, {n:,} contexts)."
+        f"[{percent(reading.low)}, {percent(reading.high)}] of the responses of {system} and of "
+        f"humans correctly; 50 % is chance (p {format_p(p_value)}{corrected}, {n:,} contexts)."
     )
 
 
@@ -168,7 +168,8 @@ def _explanation(
         return [f"There is a difference, but no evaluator's interval reaches {percent(margin, 0)}."]
     if name == INDISTINGUISHABLE:
         return [
-            f"No evaluator's interval reaches {percent(margin, 0)}, and this run could have shown more."
+            f"No evaluator's interval reaches {percent(margin, 0)}, and this run could have shown "
+            "more."
         ]
     sentences = [] if high < margin else [_needs_more(strongest, high, margin, n)]
     return sentences + [f"A difference cannot be ruled out: {reason}." for reason in reservations]
@@ -195,8 +196,8 @@ def _reservations(readings: Sequence[Reading], trust: Trust, margin: float) -> l
     shares = [share for share in trust.detectable.values() if share is not None]
     if not shares or min(shares) > PLANTED:
         reasons.append(
-            f"this run would not have noticed if {percent(PLANTED, 0)} of the replies had been replaced"
-            + (f" by {' or '.join(trust.detectable)}" if trust.detectable else "")
+            f"this run would not have noticed if {percent(PLANTED, 0)} of the replies had been "
+            "replaced" + (f" by {' or '.join(trust.detectable)}" if trust.detectable else "")
         )
     return reasons
 
