@@ -82,8 +82,8 @@ def mutual_information(rows: np.ndarray, labels: np.ndarray) -> QuadraticModel:
 def _moments(rows: np.ndarray) -> Moments:
     """Mean and shrunk covariance, which is never singular."""
     mean = rows.mean(0, dtype=np.float64)
-    centred = rows - mean
-    covariance = centred.T @ centred / max(1, len(rows) - 1)
+    centred = rows - mean.astype(rows.dtype)  # products in the precision of the rows: fast
+    covariance = (centred.T @ centred).astype(np.float64) / max(1, len(rows) - 1)
     variances = np.diag(covariance) + 1e-6
     share = max(SHRINKAGE, rows.shape[1] / (rows.shape[1] + len(rows)))
     return mean, (1 - share) * covariance + share * np.diag(variances)
