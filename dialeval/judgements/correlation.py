@@ -115,7 +115,7 @@ def correlate(
             f"{scores.shape} and {rated.shape}."
         )
     both = np.isfinite(scores) & np.isfinite(rated)
-    scores, rated = np.where(both, scores, np.nan), np.where(both, rated, np.nan)
+    scores, rated = _kept(both, scores, rated)
     measure = _measure(coefficient, level)
     rng, (systems, items) = np.random.default_rng(seed), scores.shape
     drawn = []
@@ -156,7 +156,7 @@ def correlation_gap(
     _check_names(coefficient, level, "both")
     arrays = [np.asarray(array, dtype=float) for array in (first, second, ratings)]
     present = np.all([np.isfinite(array) for array in arrays], axis=0)
-    one, two, rated = (np.where(present, array, np.nan) for array in arrays)
+    one, two, rated = _kept(present, *arrays)
     measure, rng = _measure(coefficient, level), np.random.default_rng(seed)
     gaps = []
     for _ in range(resamples):
@@ -209,6 +209,15 @@ def _measure(coefficient: str, level: str) -> Callable[[np.ndarray, np.ndarray],
         return compute(first[present], second[present]) if present.sum() >= MIN_POINTS else math.nan
 
     return measure
+
+
+def _kept(present: np.ndarray, *arrays: np.ndarray) -> list[np.ndarray]:
+    """Arrays with NaN where a cell is not complete, without systems and items that have none.
+
+    A system without a single score must not be drawn: the others would be too few.
+    """
+    rows, columns = present.any(1), present.any(0)
+    return [np.where(present, array, np.nan)[rows][:, columns] for array in arrays]
 
 
 def _row_means(values: np.ndarray) -> np.ndarray:

@@ -89,3 +89,12 @@ def test_the_gap_of_two_metrics_is_the_difference_of_their_correlations(data):
         for values in (better, metric)
     )
     assert gap == pytest.approx(first - second) and 0 < low <= gap <= high
+
+
+def test_systems_without_scores_are_not_drawn(data):
+    metric, ratings = data
+    empty = np.full((5, 80), np.nan)
+    padded = np.vstack([metric, empty]), np.vstack([ratings, np.ones((5, 80))])
+    assert correlate(*padded, resamples=50) == correlate(metric, ratings, resamples=50)
+    gaps = [correlation_gap(one, one**2, two, resamples=20) for one, two in (padded, data)]
+    assert gaps[0] == gaps[1]

@@ -97,6 +97,18 @@ def test_human_passages_alone_meet_random_replies():
         assert not row.response.endswith(f"talk {row.dialogue_id[1:]}")
 
 
+def test_words_cannot_tell_human_replies_from_the_same_replies_elsewhere():
+    """Every reply is human in its dialogue and random in another: at best a guess."""
+    rng = np.random.default_rng(0)
+    human = [
+        Passage((Turn("A", "hi"),), " ".join(rng.choice(WORDS, 8)), id=str(n), dialogue_id=f"d{n}")
+        for n in range(300)
+    ]
+    results = analyse(LengthLover(), human, QUICK)
+    [truth] = results.select("bag_of_words", "truth")
+    assert truth.value == pytest.approx(0.5, abs=0.08)
+
+
 def test_passages_without_humans_are_refused():
     bots = [row for row in passages(20) if row.author == "bot"]
     with pytest.raises(BadInput, match="found those of bot"):

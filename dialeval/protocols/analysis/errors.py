@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GroupKFold, cross_val_predict
+from sklearn.model_selection import GroupKFold
 from sklearn.pipeline import make_pipeline
 
 from dialeval.dialogues.tokens import TOKEN, tokens
@@ -77,7 +77,9 @@ def bag_of_words_accuracy(decisions: Decisions, target: np.ndarray, seed: int) -
     """Balanced accuracy with which the response's words alone predict a target, held out.
 
     Logistic regression on binary unigrams, five folds by dialogue: what it predicts of the
-    discriminator's decisions needs no context and no word order to explain.
+    discriminator's decisions needs no context and no word order to explain. Responses that also
+    occur in the held-out fold are not learned from: a random reply is the human reply of another
+    dialogue, and its text would be remembered with the other label.
 
     Args:
         decisions (`Decisions`):
@@ -97,6 +99,11 @@ def bag_of_words_accuracy(decisions: Decisions, target: np.ndarray, seed: int) -
         CountVectorizer(binary=True, token_pattern=TOKEN.pattern),
         LogisticRegression(C=1.0, max_iter=300, class_weight="balanced", random_state=seed),
     )
-    texts = [passage.response for passage in decisions.passages]
-    guess = cross_val_predict(model, texts, target, groups=groups, cv=GroupKFold(5))
+    texts = np.array([passage.response for passage in decisions.passages], dtype=object)
+    guess = np.zeros(len(texts), dtype=bool)
+    for learn, held_out in GroupKFold(5).split(texts, target, groups):
+        kept = learn[~np.isin(texts[learn], texts[held_out])]
+        if len(np.unique(target[kept])) < 2:
+            return None
+        guess[held_out] = model.fit(texts[kept], target[kept]).predict(texts[held_out])
     return float((guess[target].mean() + (~guess[~target]).mean()) / 2)

@@ -20,7 +20,7 @@ _METHODS = {
     "linear": "exact weights: blue speaks for human, orange for machine",
     "occlusion": "change of the score without the word: blue speaks for human, orange for machine",
 }
-_LONGEST = 160  # words of a picture
+_LONGEST = 160  # words of a picture, the last ones
 
 
 def write_analysis_report(folder: Path | str) -> Path:
@@ -122,11 +122,12 @@ def word_picture(picture: WordPicture) -> Markup:
     """A passage whose words are shaded by their weights."""
     sizes = np.abs(picture.weights)
     top = float(sizes.max()) if len(sizes) and sizes.max() > 0 else 1.0
-    words = []
+    first = max(0, len(picture.words) - _LONGEST)
+    words = [Markup("…")] if first else []
     for index, (word, weight) in enumerate(zip(picture.words, picture.weights, strict=True)):
         if index == picture.response_at:
             words.append(Markup(" <b>|</b> "))
-        if index < _LONGEST:
+        if index >= first:
             words.append(_word(word, weight, top))
     caption = (
         f"{picture.outcome}, written by {shorten(one_line(picture.author), 30)}, score "
