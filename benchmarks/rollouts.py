@@ -62,7 +62,8 @@ def main(
     console = Console()
     console.width = max(console.width, 120)
     console.print(table)
-    console.print(_rewards(generator, drawn, n, lengths[-1]))
+    short = draw_responses(generator, passages[:1], [0], TemperatureMixture((1.0,)), 1, 10)
+    console.print(_rewards(generator, short, n, 10))
     console.print(_scoring(generator, drawn, rounds))
     return ratios
 
@@ -116,9 +117,7 @@ def _rewards(generator: Generator, drawn: Drawn, n: int, length: int) -> str:
     def score(passages: list) -> np.ndarray:
         return np.array([int(p.response.split()[-1][1:]) % 7 / 6 for p in passages])
 
-    one = Drawn(drawn.passages[:1], drawn.prompts[:1], drawn.responses[:1], drawn.finished[:1],
-                drawn.temperatures[:1], 1)  # fmt: skip
-    many = 40 * n
+    one, many = drawn, 40 * n
     cached = prefix_rewards(score, generator, one, roll_out(generator, one, [0], many, length))[0]
     plain = []
     for size in range(1, length):
