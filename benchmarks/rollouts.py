@@ -126,7 +126,7 @@ def _rewards(generator: Generator, drawn: Drawn, n: int, length: int) -> str:
         )
         texts = generator.tokenizer.batch_decode(ids, skip_special_tokens=True)
         plain.append(score([one.passages[0].with_response(text, "") for text in texts]).mean())
-    error = (1 / 12 / many) ** 0.5
+    error = (1 / 9 / many) ** 0.5  # 1/9 is the variance of 0/6, 1/6, ..., 6/6
     gap = (cached[:-1] - np.array(plain)) / (2**0.5 * error)
     return (
         f"Rewards of {length - 1} prefixes, {many} roll-outs each: mean {cached[:-1].mean():.4f} "

@@ -162,9 +162,7 @@ def test_the_regs_recipe(processes, chat, tmp_path, monkeypatch):
         "--max_perplexity",
         "0",
     ]
-    given += (
-        ["--methods", "REGS-MC"] if processes > 1 else ["--controls", "constant"]
-    )
+    given += ["--methods", "REGS-MC"] if processes > 1 else ["--controls", "constant"]
     output_text = launch("regs.py", *given, processes=processes, cwd=tmp_path)
     assert "AdverSuc" in output_text and output_text.count("Report:") == 1
     results = json.loads((tmp_path / "run" / "results.json").read_text())
