@@ -62,7 +62,8 @@ def main(
     console = Console()
     console.width = max(console.width, 120)
     console.print(table)
-    console.print(_rewards(generator, drawn, n, lengths[-1]))
+    short = draw_responses(generator, passages[:1], [0], TemperatureMixture((1.0,)), 1, 10)
+    console.print(_rewards(generator, short, n, 10))
     console.print(_scoring(generator, drawn, rounds))
     return ratios
 
@@ -116,9 +117,7 @@ def _rewards(generator: Generator, drawn: Drawn, n: int, length: int) -> str:
     def score(passages: list) -> np.ndarray:
         return np.array([int(p.response.split()[-1][1:]) % 7 / 6 for p in passages])
 
-    one = Drawn(drawn.passages[:1], drawn.prompts[:1], drawn.responses[:1], drawn.finished[:1],
-                drawn.temperatures[:1], 1)  # fmt: skip
-    many = 40 * n
+    one, many = drawn, 40 * n
     cached = prefix_rewards(score, generator, one, roll_out(generator, one, [0], many, length))[0]
     plain = []
     for size in range(1, length):
@@ -127,7 +126,7 @@ def _rewards(generator: Generator, drawn: Drawn, n: int, length: int) -> str:
         )
         texts = generator.tokenizer.batch_decode(ids, skip_special_tokens=True)
         plain.append(score([one.passages[0].with_response(text, "") for text in texts]).mean())
-    error = (1 / 12 / many) ** 0.5
+    error = (1 / 9 / many) ** 0.5  # 1/9 is the variance of 0/6, 1/6, ..., 6/6
     gap = (cached[:-1] - np.array(plain)) / (2**0.5 * error)
     return (
         f"Rewards of {length - 1} prefixes, {many} roll-outs each: mean {cached[:-1].mean():.4f} "

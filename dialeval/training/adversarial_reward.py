@@ -13,6 +13,7 @@ from dialeval.dialogues import (
     BadInput,
     Pairing,
     Passages,
+    ReadOptions,
     iterate,
     read,
     to_passages,
@@ -190,7 +191,7 @@ class RewardFactory:
             )  # fmt: skip
             write_passages(to_passages(respond(responder, list(iterate(human)))), path)
         self.accelerator.wait_for_everyone()
-        return list(iterate(read(path)[0]))
+        return list(iterate(read(path, ReadOptions(keep_duplicates=True, allow_empty=True))[0]))
 
     def _quality(self, source: RewardSource) -> DiscriminatorQuality:
         """Accuracy on validation pairs, half of them beam search and half sampled."""

@@ -20,13 +20,15 @@ from dialeval.settings.training import GeneratorConfig, GeneratorRun
 from dialeval.training.generator import train_generator, with_lora
 
 OnProgress = Callable[[dict[str, Any]], Any]
+_PER_DIALOGUE = {"validation": 1, "test": 2}
 _PARTS = {"train": 0.8, "validation": 0.08, "test": 0.12}
 
 
 def make_parts(run: RegsRun, config: AdversarialConfig) -> dict[str, Passages]:
     """Human passages for training, validation and the table, which share no dialogue.
 
-    Validation and test have one passage per dialogue, so that their passages are independent.
+    Validation has one passage per dialogue, so that its passages are independent. Test has two,
+    because the reliability error needs several (ERE, human_next); its intervals are by dialogue.
     """
     filters = Filters(
         min_response=run.min_response, max_response=run.max_response, max_context=run.max_context
@@ -42,12 +44,27 @@ def make_parts(run: RegsRun, config: AdversarialConfig) -> dict[str, Passages]:
         rows = np.random.default_rng(0).permutation(len(parts[name]))
         if name != "train":
             dialogues = row_hashes(parts[name], ["dialogue_id"])[rows]
-            rows = rows[np.sort(np.unique(dialogues, return_index=True)[1])]
+            rows = rows[few_per_dialogue(dialogues, _PER_DIALOGUE[name])]
         parts[name] = parts[name].select(np.sort(rows[:limit] if limit > 0 else rows))
         if not len(parts[name]):
             hint = "Give more dialogues, or relax the limits on their length."
             raise BadInput(f"no dialogue is left for {name}.", run.data[0], hint=hint)
     return parts
+
+
+def few_per_dialogue(dialogues: np.ndarray, most: int) -> np.ndarray:
+    """Indices of the first rows of each dialogue, those of a dialogue side by side.
+
+    Examples:
+        >>> few_per_dialogue(np.array([5, 3, 5, 5, 3]), 2).tolist()
+        [0, 2, 1, 4]
+    """
+    _, first, number = np.unique(dialogues, return_index=True, return_inverse=True)
+    order = np.argsort(first[number], kind="stable")
+    starts = np.flatnonzero(np.diff(first[number][order], prepend=-1))
+    sizes = np.diff(np.append(starts, len(order)))
+    rank = np.arange(len(order)) - np.repeat(starts, sizes)
+    return order[rank < most]
 
 
 class Players:

@@ -5,7 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dialeval.dialogues import Passage, iterate, read, to_passages, write_passages
+from dialeval.dialogues import (
+    Passage,
+    ReadOptions,
+    iterate,
+    read,
+    to_passages,
+    write_passages,
+)
 from dialeval.metrics.evaluation_results import EvaluationResults
 from dialeval.metrics.regs_results import RegsExample, SystemReply
 from dialeval.protocols.evaluation import EvaluationRun, align, evaluate
@@ -54,7 +61,8 @@ def answers_of(study: "RegsStudy", system: str, human: list[Passage]) -> list[Pa
         )  # fmt: skip
         write_passages(to_passages(respond(responder, human)), path)
     study.accelerator.wait_for_everyone()
-    texts = {passage.id: passage.response for passage in iterate(read(path)[0])}
+    passages, _ = read(path, ReadOptions(keep_duplicates=True, allow_empty=True))
+    texts = {passage.id: passage.response for passage in iterate(passages)}
     return [passage.with_response(texts.get(passage.id, ""), system) for passage in human]
 
 
