@@ -19,7 +19,7 @@ from dialeval import metrics, registration
 ROOT = Path(__file__).resolve().parents[1]
 NAMES = [
     "adversuc", "agreement", "distinct", "ere", "human_vs_random", "machine_vs_random",
-    "robustness", "win_rate",
+    "relevance", "robustness", "win_rate",
 ]  # fmt: skip
 
 

@@ -80,7 +80,8 @@ def test_saved_and_loaded_logits_are_equal(model, padded, tmp_path):
     again = AutoModelForSequenceClassification.from_pretrained(tmp_path).eval()
     assert type(again) is type(model)
     batch = padded(ROWS, "right")
-    assert torch.equal(logits(again, batch), logits(model, batch))
+    # Not to the last bit: kernels may depend on where a tensor lies in memory.
+    torch.testing.assert_close(logits(again, batch), logits(model, batch), rtol=1e-12, atol=1e-12)
     assert again.config.id2label == {0: "machine", 1: "human"}
     assert again.config.label2id == {"machine": 0, "human": 1}
     assert again.config.num_labels == 2
@@ -262,7 +263,8 @@ def test_a_new_head_on_a_saved_backbone(tiny_transformer, padded, tmp_path):
         model.save_pretrained(tmp_path / "whole")
         again = TransformerDiscriminator.from_pretrained(tmp_path / "whole").eval()
         batch = padded(ROWS, "right")
-        assert torch.equal(logits(again, batch), logits(model, batch))
+        # Not to the last bit: kernels may depend on where a tensor lies in memory.
+    torch.testing.assert_close(logits(again, batch), logits(model, batch), rtol=1e-12, atol=1e-12)
 
 
 def test_readers_ahead_are_recognised(tiny_transformer):

@@ -85,8 +85,8 @@ def _above_blind(
     if details["blind"] >= 0.5 + LEAKING:
         collector.warn(
             f"In human_next, {evaluator} without any context is right in "
-            f"{percent(details['blind'])} of cases: the position of a turn, or its speaker, gives it away. See the ERE above that "
-            "baseline."
+            f"{percent(details['blind'])} of cases: the position of a turn, or its speaker, gives "
+            "it away. See the ERE above that baseline."
         )
     return {**details, "position_matched": name == NEXT_MATCHED}
 
