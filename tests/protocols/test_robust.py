@@ -158,7 +158,9 @@ def test_targets_have_their_tokenizer_and_shape():
     pieces = shape_of(run, "vhred-bpe")
     assert (pieces.model, pieces.tokenizer, pieces.vocab_size) == ("vhred", "bpe", 60)
     assert shape_of(run, "reranking-rl").attention == "bahdanau"
-    assert shape_of(replace(run, tune="lora", model="x"), "some/folder").tune == "lora"
+    adapted = shape_of(replace(run, tune="lora"), "some/folder")
+    assert (adapted.model, adapted.tune) == ("some/folder", "lora")
+    assert shape_of(replace(run, tune="lora"), "gpt2").tune == "full"
 
 
 def test_the_embedded_chats_stand_in_for_absent_threads(monkeypatch, tmp_path):
