@@ -208,7 +208,8 @@ class _Study:
         for case in self.cases:
             cells = StrategyCells(
                 numbers[NORMAL, case.name], numbers[case.name, case.name], normal,
-                numbers[case.name, NORMAL],
+                numbers[case.name, NORMAL], numbers.get((MORE_EPOCHS, case.name)),
+                numbers.get((MORE_EPOCHS, NORMAL)),
             )  # fmt: skip
             self.verdicts += cells.verdicts(target, case.name, case.kind, self.statistics)
 
