@@ -53,7 +53,10 @@ class RobustVerdict:
         clean (`Comparison`):
             Normal contexts: A-train minus N-train.
         verdict (`str`):
-            One of `ROBUST_VERDICTS`.
+            One of `ROBUST_VERDICTS`, as the paper compares: with N-train.
+        against_control (`str`, *optional*):
+            The same with the control in place of N-train, if there is one: what is left once as
+            many epochs without perturbations are taken away.
     """
 
     target: str
@@ -64,6 +67,7 @@ class RobustVerdict:
     gain: Comparison
     clean: Comparison
     verdict: str
+    against_control: str = NOT_MEASURED
 
     @property
     def vulnerable(self) -> bool:

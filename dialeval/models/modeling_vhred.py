@@ -15,7 +15,7 @@ from transformers.modeling_outputs import Seq2SeqLMOutput
 
 from .configuration_vhred import VhredConfig
 from .modeling_seq2seq import check_right_padding, given
-from .vhred_encoder import Encoder, Gaussian, GaussianLayer, VhredEncoding, gaussian_kl
+from .modeling_vhred_encoder import Encoder, Gaussian, GaussianLayer, VhredEncoding, gaussian_kl
 
 
 @dataclass

@@ -21,6 +21,7 @@ class RobustRun(GeneratorRun):
         default_factory=list,
         metadata={"help": "Corpus files to test on; a part of the data by default."},
     )
+    model: str = field(default="", metadata={"help": "Not used here: see targets."})
     targets: list[str] = field(
         default_factory=lambda: ["vhred"],
         metadata={"help": f"Generators: {', '.join(TARGETS)}, or a folder or Hub name."},

@@ -107,7 +107,7 @@ class DialogueGraph:
         if not lasting:
             features[column + 1] = 1.0  # recently
 
-    def tensors(self, vocabulary: GraphVocabulary, turns: int = 2) -> dict[str, Tensor]:
+    def tensors(self, vocabulary: GraphVocabulary, turns: int = 10) -> dict[str, Tensor]:
         """Inputs of the model, with the last utterances, for one example."""
         history = [word for utterance in self.utterances[-turns:] for word in [*utterance, "</s>"]]
         history = history or ["</s>"]

@@ -21,6 +21,8 @@ from dialeval.models import (
     Seq2SeqGenerator,
     TransformerDiscriminator,
     TransformerDiscriminatorConfig,
+    VhredConfig,
+    VhredGenerator,
 )
 from dialeval.models.adapters import add_lora
 from dialeval.models.tokenizers import word_tokenizer
@@ -207,6 +209,7 @@ def folders(scorers, passages, tmp_path_factory):
     models = {
         "gpt2": GPT2LMHeadModel(_gpt2(len(tokenizer))),
         "seq2seq": Seq2SeqGenerator(Seq2SeqConfig(**shape, **special)),
+        "vhred": VhredGenerator(VhredConfig(len(tokenizer), 6, 4, 8, 8, 4, 3, **special)),
     }
     for name, model in models.items():
         generator = Generator(_randomised(model), tokenizer, PromptFormat("turns"), name)

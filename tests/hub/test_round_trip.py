@@ -176,10 +176,11 @@ def logits(name, **more):
 ids, mask = json.load(sys.stdin)
 results = {name: logits(name) for name in ("hierarchical", "transformer")}
 results["lora"] = logits("lora", subfolder="base", adapter_kwargs={"subfolder": ""})
-model = AutoModelForSeq2SeqLM.from_pretrained("me/seq2seq", trust_remote_code=True).eval()
 given = {"input_ids": torch.tensor(ids), "attention_mask": torch.tensor(mask)}
-tokens = model.generate(**given, max_new_tokens=8, do_sample=False)
-results["seq2seq"] = AutoTokenizer.from_pretrained("me/seq2seq").batch_decode(tokens)
+for name in ("seq2seq", "vhred"):
+    model = AutoModelForSeq2SeqLM.from_pretrained(f"me/{name}", trust_remote_code=True).eval()
+    tokens = model.generate(**given, max_new_tokens=8, do_sample=False)
+    results[name] = AutoTokenizer.from_pretrained(f"me/{name}").batch_decode(tokens)
 try:
     AutoModelForSequenceClassification.from_pretrained("me/rnn", trust_remote_code=False)
 except ValueError as error:
@@ -200,14 +201,16 @@ def test_networks_load_without_dialeval(pushed, fresh, scorers, folders, hub):
         with torch.inference_mode():
             expected = scorers[name].model(input_ids=ids, attention_mask=mask).logits
         assert_equal_in_float32(results[name], expected, name)
-    generator = load_generator(folders["seq2seq"], device="cpu")
-    tokens = generator.model.generate(ids, attention_mask=mask, max_new_tokens=8, do_sample=False)
-    assert results["seq2seq"] == generator.tokenizer.batch_decode(tokens)
+    for name in ("seq2seq", "vhred"):
+        generator = load_generator(folders[name], device="cpu")
+        given = {"attention_mask": mask, "max_new_tokens": 8, "do_sample": False}
+        tokens = generator.model.generate(ids, **given)
+        assert results[name] == generator.tokenizer.batch_decode(tokens)
     assert "trust_remote_code=True" in results["refused"]
 
 
 def test_code_of_a_model_imports_nothing_of_dialeval(pushed, hub):
-    for name in (*NETWORKS, "seq2seq"):
+    for name in (*NETWORKS, "seq2seq", "vhred"):
         files = hub.files(f"models/me/{name}")
         code = {path: content.decode() for path, content in files.items() if path.endswith(".py")}
         assert code and not any(re.search(r"^\s*(from|import) dialeval", text, re.MULTILINE)

@@ -8,7 +8,7 @@ from torch.distributions import Independent, Normal, kl_divergence
 from transformers import AutoModelForSeq2SeqLM
 
 from dialeval.models import VhredConfig, VhredGenerator
-from dialeval.models.vhred_encoder import Gaussian, gaussian_kl, split_turns
+from dialeval.models.modeling_vhred_encoder import Gaussian, gaussian_kl, split_turns
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 ROWS = [[5, 6, EOS, 7, 8, EOS], [9, EOS], [10, 11, 4, EOS, 4, EOS, 12, EOS], [12, 13, 14, EOS]]

@@ -17,6 +17,7 @@ from dialeval.metrics.robust_results import (
     HELPS_BOTH,
     MORE_EPOCHS,
     NO_EFFECT,
+    NOT_MEASURED,
     Comparison,
     RobustExample,
     RobustResults,
@@ -89,6 +90,11 @@ def test_the_four_cells_give_attack_gain_and_cost():
     differences = [verdict.attack.value, verdict.gain.value, verdict.clean.value]
     assert differences == pytest.approx([-0.2, 0.15, -0.01])
     assert verdict.vulnerable and verdict.verdict == COSTS
+    assert verdict.against_control == NOT_MEASURED
+    same = replace(cells, control_on_perturbed={"chrf": ones - 0.05},
+                   control_on_normal={"chrf": ones - 0.01})  # fmt: skip
+    [verdict] = same.verdicts("vhred", "random-swap", "should_not_change", statistics)
+    assert verdict.verdict == COSTS and verdict.against_control == NO_EFFECT
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +112,7 @@ def test_every_cell_of_the_table_is_measured(finished):
             for train, test in (("normal", name), (name, name), (name, "normal")):
                 cell = results.cell("likelihood", target, train, test)
                 assert np.isfinite(cell.value) and 0 < cell.details["p"] <= 1
-            assert results.verdict(target, name, "likelihood").verdict
+            assert results.verdict(target, name, "likelihood").against_control != NOT_MEASURED
         assert results.cell("bleu", target, ALL, "random-swap") is not None
         assert results.cell("bleu", target, MORE_EPOCHS, "add-negation") is not None
     normal = results.cell("likelihood", "vhred").value
@@ -158,7 +164,9 @@ def test_targets_have_their_tokenizer_and_shape():
     pieces = shape_of(run, "vhred-bpe")
     assert (pieces.model, pieces.tokenizer, pieces.vocab_size) == ("vhred", "bpe", 60)
     assert shape_of(run, "reranking-rl").attention == "bahdanau"
-    assert shape_of(replace(run, tune="lora", model="x"), "some/folder").tune == "lora"
+    adapted = shape_of(replace(run, tune="lora"), "some/folder")
+    assert (adapted.model, adapted.tune) == ("some/folder", "lora")
+    assert shape_of(replace(run, tune="lora"), "gpt2").tune == "full"
 
 
 def test_the_embedded_chats_stand_in_for_absent_threads(monkeypatch, tmp_path):

@@ -88,6 +88,8 @@ class StrategyCells:
     hardened_on_perturbed: Numbers
     normal_on_normal: Numbers
     hardened_on_normal: Numbers
+    control_on_perturbed: Numbers | None = None
+    control_on_normal: Numbers | None = None
 
     def verdicts(
         self, target: str, strategy: str, kind: str, statistics: CellStatistics
@@ -106,13 +108,22 @@ class StrategyCells:
         attack = statistics.differences(self.normal_on_perturbed, self.normal_on_normal)
         gain = statistics.differences(self.hardened_on_perturbed, self.normal_on_perturbed)
         clean = statistics.differences(self.hardened_on_normal, self.normal_on_normal)
+        control = self._against_control(kind, statistics)
         return [
             RobustVerdict(
                 target, strategy, kind, name, attack[name], gain[name], clean[name],
-                _verdict(kind, gain[name], clean[name]),
+                _verdict(kind, gain[name], clean[name]), control.get(name, NOT_MEASURED),
             )
             for name in gain
         ]  # fmt: skip
+
+    def _against_control(self, kind: str, statistics: CellStatistics) -> dict[str, str]:
+        """The verdict by each measure with the control in place of N-train."""
+        if self.control_on_perturbed is None or self.control_on_normal is None:
+            return {}
+        gain = statistics.differences(self.hardened_on_perturbed, self.control_on_perturbed)
+        clean = statistics.differences(self.hardened_on_normal, self.control_on_normal)
+        return {name: _verdict(kind, gain[name], clean[name]) for name in gain}
 
 
 def _verdict(kind: str, gain: Comparison, clean: Comparison) -> str:

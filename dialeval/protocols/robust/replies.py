@@ -33,7 +33,7 @@ class Measured:
     warnings: tuple[str, ...] = ()
 
 
-class TestBench:
+class ReplyMeasurer:
     """Test contexts with their perturbed forms, and how replies to them are measured.
 
     Args:
@@ -46,8 +46,6 @@ class TestBench:
         embed (`Callable`, *optional*):
             Sentence encoder, all-MiniLM-L6-v2 by default.
     """
-
-    __test__ = False  # pytest would collect it
 
     def __init__(
         self,

@@ -22,7 +22,7 @@ from dialeval.metrics.robustness_results import NORMAL, Estimate
 from dialeval.protocols.robust.cells import CellStatistics, Numbers, StrategyCells, average
 from dialeval.protocols.robust.data import robust_parts, with_files
 from dialeval.protocols.robust.models import ModelFactory, OnProgress
-from dialeval.protocols.robust.replies import Measured, TestBench
+from dialeval.protocols.robust.replies import Measured, ReplyMeasurer
 from dialeval.protocols.robustness.cases import Case, dialogues_of, make_cases
 from dialeval.protocols.robustness.measuring import lexicon_for
 from dialeval.protocols.robustness.similarity import Embed
@@ -102,7 +102,7 @@ class _Study:
         self.passages = list(iterate(self.parts["test"]))
         self.cases = self._cases()
         lexicon, share = lexicon_for(self.passages, None, self.run.actent_lexicon)
-        self.bench = TestBench(self.run, self.passages, lexicon, self.embed)
+        self.measurer = ReplyMeasurer(self.run, self.passages, lexicon, self.embed)
         groups = dialogues_of(self.passages)
         self.statistics = CellStatistics(groups, self.run.resamples, self.config.seed)
         self.measure = self.run.measure
@@ -154,7 +154,7 @@ class _Study:
                 else:
                     model = models.hardened(target, seed, name, strategies)
                 if self.accelerator.is_main_process:
-                    tables.setdefault(name, []).append(self.bench.measure(model, cases))
+                    tables.setdefault(name, []).append(self.measurer.measure(model, cases))
                 self.accelerator.wait_for_everyone()
         if not self.accelerator.is_main_process:
             return
@@ -208,7 +208,8 @@ class _Study:
         for case in self.cases:
             cells = StrategyCells(
                 numbers[NORMAL, case.name], numbers[case.name, case.name], normal,
-                numbers[case.name, NORMAL],
+                numbers[case.name, NORMAL], numbers.get((MORE_EPOCHS, case.name)),
+                numbers.get((MORE_EPOCHS, NORMAL)),
             )  # fmt: skip
             self.verdicts += cells.verdicts(target, case.name, case.kind, self.statistics)
 

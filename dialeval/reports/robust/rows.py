@@ -9,6 +9,7 @@ from dialeval.metrics.robust_results import (
     HELPS,
     HELPS_BOTH,
     MORE_EPOCHS,
+    NOT_MEASURED,
     Comparison,
     RobustResults,
     RobustVerdict,
@@ -153,7 +154,8 @@ def verdict_grid(results: RobustResults) -> Grid:
             verdict = results.verdict(target, strategy.name)
             if verdict is not None:
                 rows.append(_verdict_row(verdict, strategy))
-    heads = ("target", "strategy", "edited", "attack works", "on A-test", "on N-test", "verdict")
+    heads = ("target", "strategy", "edited", "attack works", "on A-test", "on N-test", "verdict",
+             "against more epochs")  # fmt: skip
     caption = (
         f"By {NAMES.get(results.measure, results.measure)}. A-train minus N-train, with its "
         "p-value. A strategy that should not change replies works if they get worse; one that "
@@ -175,6 +177,7 @@ def _verdict_row(verdict: RobustVerdict, strategy: StrategyCoverage) -> tuple[st
         format_difference(verdict.gain, scale),
         format_difference(verdict.clean, scale),
         verdict.verdict,
+        verdict.against_control,
     )
 
 
@@ -213,10 +216,18 @@ def headline(results: RobustResults, target: str) -> str:
     """A target in a sentence: where training helped."""
     verdicts = [row for row in results.verdicts if row.target == target]
     verdicts = [row for row in verdicts if row.measure == results.measure]
-    helped = [row.strategy for row in verdicts if row.verdict in (HELPS, HELPS_BOTH, COSTS)]
+    good = (HELPS, HELPS_BOTH, COSTS)
+    helped = [row.strategy for row in verdicts if row.verdict in good]
+    controlled = [row for row in verdicts if row.against_control != NOT_MEASURED]
+    left = [row.strategy for row in controlled if row.against_control in good]
     works = [row.strategy for row in verdicts if row.vulnerable]
     parts = [
         f"{len(works)} of {len(verdicts)} strategies work on it before",
         f"training helps against {format_list(helped) if helped else 'none of them'}",
     ]
+    if controlled:
+        parts.append(
+            "compared with more epochs alone, it helps against "
+            f"{format_list(left) if left else 'none of them'}"
+        )
     return f"{'; '.join(parts)}."
