@@ -54,7 +54,19 @@ def hard_negatives(kind: str, human: Passages, source: Passages, seed: int = 0) 
 
 
 def near_copies(passages: Sequence[Passage], seed: int = 0, name: str = NEAR_COPY) -> list[Passage]:
-    """A turn of each context without one of its words; a turn of one word is repeated whole."""
+    """A turn of each context without one of its words; a turn of one word is repeated whole.
+
+    Args:
+        passages (`Sequence[Passage]`):
+            The contexts.
+        seed (`int`, *optional*, defaults to 0):
+            Seed of the draws.
+        name (`str`, *optional*):
+            Author of the replies.
+
+    Returns:
+        `list[Passage]`: One for each passage.
+    """
     return [
         passage.with_response(_text(NEAR_COPY, passage, seed, {}) or passage.context[-1].text, name)
         for passage in passages
