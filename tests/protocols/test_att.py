@@ -21,6 +21,7 @@ from dialeval.files import last_complete
 from dialeval.hub.kinds import recognise
 from dialeval.hub.model_cards import card_of
 from dialeval.metrics.game_results import GameResults
+from dialeval.metrics.intervals import wilson
 from dialeval.metrics.minimum import minimum_interval
 from dialeval.protocols.att import (
     AttRun,
@@ -134,6 +135,15 @@ def test_the_interval_of_the_worst_is_that_of_the_minimum_over_the_pool(played):
         )
         cell = results.get("pairwise_accuracy", "Adversarial G, worst", method)
         assert (cell.low, cell.high) == pytest.approx(minimum_interval(correct, dialogues))
+
+
+def test_a_perfect_defender_is_not_certain_of_itself(played):
+    *_, study = played
+    matchups = Matchups(study, {})
+    human, logits, scores = matchups.scores["SL"]["human"]
+    matchups.scores["SL"]["fool"] = (human - 1, logits - 1, scores - 0.1)
+    cell = matchups._cell("fool", "SL", ["fool"])
+    assert cell.value == 1 and (cell.low, cell.high) == pytest.approx(wilson(20, 20))
 
 
 def test_fresh_attackers_use_their_whole_budget_and_report_their_lowest(played):

@@ -170,7 +170,7 @@ class Matchups:
         if len(pool) > 1:
             low, high = minimum_interval(correct, dialogues, seed=seed)
         else:
-            low, high = interval(correct[:, 0], dialogues, seed=seed)
+            low, high = interval(correct[:, 0], dialogues, method="auto", seed=seed)
         details: dict[str, Any] = {
             "probability": float(pairwise_probability(*logits).mean()),
             "hvm": float(pairwise(*margins).mean()),
