@@ -18,7 +18,7 @@ from dialeval.protocols.evaluation.folds import scenario_folds, without_contexts
 from dialeval.protocols.evaluation.next_turns import next_turns
 from dialeval.protocols.evaluation.planted import planted_pairs
 from dialeval.settings.evaluation import EvaluationRun
-from tests.protocols.test_evaluation import answers, one, people, quick
+from tests.protocols.test_evaluation import Spy, answers, one, people, quick, register_spy
 
 
 @pytest.fixture(scope="module")
@@ -207,3 +207,26 @@ def test_a_run_of_few_contexts_says_that_it_would_have_noticed_nothing(tmp_path,
     assert verdict.detectable == {"random human replies": None}
     assert any("would not have noticed" in reason for reason in verdict.reservations)
     assert any("read the context" in reason for reason in verdict.reservations)
+
+
+# Relevance.
+
+
+def test_relevance_is_measured_by_evaluators_that_read_the_context_only(monkeypatch, tmp_path):
+    class Reader(Spy):
+        def score(self, passage):
+            return 0.9 if passage.response.split()[-1] in passage.context[-1].text else 0.1
+
+    register_spy(monkeypatch)
+    register_spy(monkeypatch, "reader", Reader)
+    rows = people()
+    on_topic = answers(rows, lambda passage: f"yes {passage.context[-1].text.split()[-1]}", "on")
+    off_topic = answers(rows, lambda passage: "no elephants", "off")
+    data = align(to_passages(rows), {"on": on_topic, "off": off_topic})
+    results = evaluate(data, quick(tmp_path, evaluators=["reader", "spy"]))
+    assert one(results, "relevance", "on", "reader").value == pytest.approx(1.0)
+    assert one(results, "relevance", "off", "reader").value < 0.05
+    assert not results.select("relevance", "on", "spy")  # its control is .5
+    assert {row.system: row.relevance for row in results.verdicts}["on"] == pytest.approx(1.0)
+    again = evaluate(data, quick(tmp_path, evaluators=["reader", "spy"]))  # from the cache
+    assert again.to_dict() == results.to_dict()

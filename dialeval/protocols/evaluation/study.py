@@ -47,7 +47,6 @@ from dialeval.protocols.evaluation.relevance import ControlScores
 from dialeval.protocols.evaluation.reliability import add_reliability
 from dialeval.protocols.evaluation.tables import ScoreTables
 from dialeval.protocols.evaluation.twosample import TwoSampleTest
-from dialeval.protocols.evaluation.verdict import ALPHA
 from dialeval.protocols.evaluation.writing import (
     difference_of_settings,
     write_results,
@@ -236,8 +235,8 @@ class Study:
         return table
 
     def _add_relevance(self, scores: ControlScores, system: str, control: pa.Table) -> None:
-        known = self.findings.controls[scores.evaluator]
-        reads_context = known.measure.low > 0.5 and known.test.p_value < ALPHA
+        control_low = self.findings.controls[scores.evaluator].measure.low
+        reads_context = control_low >= self.run.margin  # else its scale is noise
         measure = scores.relevance(system, control) if reads_context else None
         if measure is not None:
             self._add("relevance", system, scores.evaluator, measure, dict(measure.details))
