@@ -43,7 +43,7 @@ STAGES = {
         "dialeval.scorers.stack.fit_gaussian",
         "dialeval.scorers.stack._combine",
     ),
-    "inner folds": ("dialeval.scorers.stack.make_folds",),
+    "inner folds": ("dialeval.scorers.families.make_folds",),
     "pairs": (
         "dialeval.protocols.evaluation.tables.scenario_folds",
         "dialeval.protocols.evaluation.folds.Folds.train",

@@ -1,5 +1,6 @@
 """Recipes' settings: dataclasses, filled from a YAML file and then from the command line."""
 
+import os
 import sys
 from collections.abc import Sequence
 from importlib.resources import files
@@ -7,7 +8,9 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from dialeval.errors import BadInput
+from dialeval.errors import BadInput, sentence_of
+from dialeval.settings.checks import METADATA
+from dialeval.terminal import printable
 
 
 def parse_config(*schemas: type, argv: Sequence[str] | None = None) -> tuple[Any, ...]:
@@ -20,22 +23,52 @@ def parse_config(*schemas: type, argv: Sequence[str] | None = None) -> tuple[Any
             Arguments, by default those of the process. `--config file.yaml` names a file that is
             read first.
     """
+    argv = list(sys.argv[1:] if argv is None else argv)
+    path, argv = _config_path(argv)
+    parser = _parser(schemas)
+    if path is not None:
+        known = {action.dest: action for action in parser._actions}
+        for key, value in _typed_settings(path, schemas).items():
+            known[key].default, known[key].required = value, False
+    return tuple(parser.parse_args_into_dataclasses(argv, look_for_args_file=False))
+
+
+def _config_path(argv: list[str]) -> tuple[Path | None, list[str]]:
+    """The file after `--config`, and the other arguments."""
+    if "--config" not in argv:
+        return None, argv
+    index = argv.index("--config")
+    if index + 1 == len(argv):
+        raise BadInput("--config has no value.", hint="Give it a YAML file of settings.")
+    return Path(argv[index + 1]), [*argv[:index], *argv[index + 2 :]]
+
+
+def _parser(schemas: tuple[type, ...]) -> Any:
+    """A parser whose errors are sentences."""
     from transformers import HfArgumentParser
 
-    argv = list(sys.argv[1:] if argv is None else argv)
-    if "--config" in argv:
-        index = argv.index("--config")
-        argv = [*_as_argv(Path(argv[index + 1])), *argv[:index], *argv[index + 2 :]]
-    parser = HfArgumentParser(list(schemas))  # type: ignore[arg-type]  # any dataclass will do
-    try:
-        return parser.parse_args_into_dataclasses(argv, look_for_args_file=False)
-    except BadInput:  # a dataclass refused its values, and has said which
-        raise
-    except ValueError as error:
-        known = ", ".join(
-            sorted(action.dest for action in parser._actions if action.dest != "help")
-        )
-        raise BadInput(f"{error}.", hint=f"The settings are {known}.") from None
+    class Parser(HfArgumentParser):
+        def add_argument(self, *flags: Any, **options: Any) -> Any:
+            kept = {key: value for key, value in options.items() if key not in METADATA}
+            return super().add_argument(*flags, **kept)
+
+        def error(self, message: str) -> Any:
+            raise BadInput(f"{message}.", hint="All settings: --help")
+
+        def parse_args_into_dataclasses(self, *arguments: Any, **options: Any) -> Any:
+            try:
+                return super().parse_args_into_dataclasses(*arguments, **options)
+            except BadInput:  # a dataclass refused its values, and has said which
+                raise
+            except ValueError as error:
+                raise BadInput(f"{error}.", hint=_choices(schemas)) from None
+
+    return Parser(list(schemas))  # type: ignore[arg-type]  # any dataclass will do
+
+
+def _choices(schemas: tuple[type, ...]) -> str:
+    names = sorted(name for schema in schemas for name in get_type_hints(schema))
+    return f"The settings are {', '.join(names)}."
 
 
 def read_config(name: str, recipe: str, *schemas: type) -> dict[str, Any]:
@@ -52,13 +85,15 @@ def read_config(name: str, recipe: str, *schemas: type) -> dict[str, Any]:
     Returns:
         `dict[str, Any]`: Only the settings that the file has.
     """
-    path = find_config(name, recipe)
+    return _typed_settings(find_config(name, recipe), schemas)
+
+
+def _typed_settings(path: Path, schemas: tuple[type, ...]) -> dict[str, Any]:
     hints = {key: hint for schema in schemas for key, hint in get_type_hints(schema).items()}
     settings = _settings(path)
     unknown = [key for key in settings if key not in hints]
     if unknown:
-        hint = f"The settings are {', '.join(sorted(hints))}."
-        raise BadInput(f"unknown setting {unknown[0]!r}.", path, hint=hint)
+        raise BadInput(f"unknown setting {unknown[0]!r}.", path, hint=_choices(schemas))
     return {key: _typed(hints[key], key, value, path) for key, value in settings.items()}
 
 
@@ -72,13 +107,22 @@ def _typed(hint: Any, key: str, value: Any, path: Path) -> Any:
         items = value if isinstance(value, list) else [value]
         return get_origin(hint)(_typed(get_args(hint)[0], key, item, path) for item in items)
     try:
-        if hint is bool and not isinstance(value, bool):
-            raise ValueError
-        return hint(value)
-    except (TypeError, ValueError):
+        return _converted(hint, value)
+    except (TypeError, ValueError, OverflowError):
         name = getattr(hint, "__name__", str(hint))
-        message = f"{key} takes a value of type {name}, but got {value!r}."
+        message = f"{key} takes a value of type {name}, but got {value!r:.60}."
         raise BadInput(message, path, hint="Fix that setting.") from None
+
+
+def _converted(hint: Any, value: Any) -> Any:
+    """A scalar of YAML in another type, where nothing is lost."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    loses = hint is int and is_number and value != int(value)
+    if hint is bool and isinstance(value, bool):
+        return value
+    if hint is bool or loses or not (is_number or isinstance(value, str)):
+        raise ValueError
+    return hint(value)
 
 
 def find_config(name: str, recipe: str) -> Path:
@@ -101,14 +145,6 @@ def find_config(name: str, recipe: str) -> Path:
     return shipped[name]
 
 
-def _as_argv(path: Path) -> list[str]:
-    argv = []
-    for key, value in _settings(path).items():
-        values = value if isinstance(value, list) else [value]
-        argv += [f"--{key}", *map(str, values)]
-    return argv
-
-
 def _settings(path: Path) -> dict[str, Any]:
     import yaml
 
@@ -116,10 +152,11 @@ def _settings(path: Path) -> dict[str, Any]:
         raise BadInput("no such file.", path, hint="Give --config a YAML file of settings.")
     try:
         settings = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         line = getattr(getattr(error, "problem_mark", None), "line", None)
         number = None if line is None else line + 1
-        raise BadInput("expected YAML.", path, number, hint="Fix that line.") from None
+        hint = "Fix that line." if number else "Write it as UTF-8 text of `name: value` lines."
+        raise BadInput("expected YAML.", path, number, hint) from None
     if not isinstance(settings, dict):
         raise BadInput(
             "expected settings as `name: value` lines.", path, hint="See recipes/configs."
@@ -131,9 +168,10 @@ def plain_errors() -> None:
     """Let bad input end a recipe with its one line; anything else keeps its traceback."""
 
     def show(kind: type[BaseException], error: BaseException, trace: Any) -> None:
-        if issubclass(kind, BadInput | FileNotFoundError | PermissionError):
-            print(f"Error: {error}", file=sys.stderr)
-        else:
+        message = sentence_of(error)
+        if message is None or os.environ.get("DIALEVAL_TRACEBACK"):
             sys.__excepthook__(kind, error, trace)
+        else:
+            print(f"Error: {printable(message)}", file=sys.stderr)
 
     sys.excepthook = show

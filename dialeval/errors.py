@@ -1,5 +1,8 @@
-"""The one error that a user causes and can fix."""
+"""The one error that a user causes and can fix, and the one place that explains an error."""
 
+import errno
+import os
+import sys
 from pathlib import Path
 
 
@@ -26,3 +29,70 @@ class BadInput(ValueError):
 
     def __reduce__(self):
         return type(self), (self.message, self.path, self.line, self.hint)
+
+
+_AGAIN = "Nothing that was finished is lost: then run the same command again."
+_OS_ERRORS = {
+    errno.ENOENT: ("no such file or folder.", "Check the name."),
+    errno.EACCES: ("permission denied.", "Choose another path, or change its permissions."),
+    errno.EPERM: ("the system does not permit this.", "Choose another path."),
+    errno.ENOSPC: ("no space is left on the disk.", f"Free some. {_AGAIN}"),
+    errno.EDQUOT: ("your disk quota is used up.", f"Free some space. {_AGAIN}"),
+    errno.EFBIG: ("the file may not become this large.", f"Raise the limit. {_AGAIN}"),
+    errno.EROFS: ("this file system is read-only.", "Choose another path."),
+    errno.ENOTDIR: ("a part of this path is a file, not a folder.", "Choose another path."),
+    errno.EISDIR: ("expected a file, but this is a folder.", "Name a file in it."),
+    errno.EEXIST: ("there is a file of this name already.", "Choose another path."),
+    errno.ENOTEMPTY: ("this folder is not empty.", "Choose another path."),
+    errno.ENAMETOOLONG: ("this name is too long.", "Choose a shorter one."),
+    errno.EIO: ("the disk reports an error.", "Check the disk, or choose another path."),
+    errno.EMFILE: ("too many files are open.", "Raise the limit: ulimit -n 4096"),
+    errno.ENFILE: ("too many files are open.", "Close other programs."),
+    errno.ELOOP: ("its links lead in a circle.", "Choose another path."),
+    errno.ENXIO: ("this is not a regular file.", "Choose another path."),
+    errno.ENODEV: ("this is not a regular file.", "Choose another path."),
+    errno.EINVAL: ("the system cannot use this path.", "Choose another path."),
+    errno.EADDRINUSE: ("the address is in use.", "Choose another --port."),
+    errno.ENOMEM: ("there is not enough memory.", "Use less data, or smaller batches."),
+}
+"""What an error of the operating system means, and what to do."""
+
+
+def sentence_of(error: BaseException) -> str | None:
+    """One sentence for an error that is no fault of the program; `None` for any other.
+
+    Examples:
+        >>> sentence_of(OSError(errno.ENOSPC, "No space left on device", "a.jsonl"))[:40]
+        'a.jsonl: no space is left on the disk. F'
+        >>> sentence_of(KeyError("a")) is None
+        True
+    """
+    if isinstance(error, BadInput):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return "there is not enough memory. Use less data, or smaller batches."
+    if isinstance(error, UnicodeEncodeError) and error.reason == "surrogates not allowed":
+        return f"{error.object[:80]!r} has half a character (a lone surrogate). Remove it."
+    if isinstance(error, OSError):
+        return _of_system(error)
+    if _is_database_error(error):
+        hint = "Check the disk and the file; if it is damaged, use a copy."
+        return f"the database cannot be used: {error}. {hint}"
+    inner = error.__cause__ or error.__context__
+    return _of_system(inner) if isinstance(inner, OSError) and _is_io(error) else None
+
+
+def _of_system(error: OSError) -> str:
+    message, hint = _OS_ERRORS.get(error.errno or 0, (f"{error.strerror or error}.", ""))
+    path = "" if error.filename is None else os.fsdecode(str(error.filename))
+    return " ".join(filter(None, (f"{path}:" if path else "", message, hint)))
+
+
+def _is_io(error: BaseException) -> bool:
+    """Whether a library wrapped an error of the system into its own."""
+    return "IoError" in str(error) or "I/O" in str(error)
+
+
+def _is_database_error(error: BaseException) -> bool:
+    sqlite = sys.modules.get("sqlite3")
+    return sqlite is not None and isinstance(error, sqlite.Error)

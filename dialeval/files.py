@@ -25,6 +25,8 @@ def atomic_write(path: Path | str, mode: str = "w") -> Iterator[IO[Any]]:
     try:
         with partial.open(mode, **text) as file:  # type: ignore[call-overload]  # mode is a variable
             yield file
+            file.flush()
+            os.fsync(file.fileno())  # the new name must not come to disk before the content
         os.replace(partial, path)
     finally:
         partial.unlink(missing_ok=True)
@@ -46,7 +48,11 @@ def atomic_dir(folder: Path) -> Iterator[Path]:
     partial, old = (folder.with_name(f".{folder.name}.{word}") for word in ("partial", "old"))
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
-    yield partial
+    try:
+        yield partial
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
     if folder.exists():  # otherwise the old one is the only complete copy
         shutil.rmtree(old, ignore_errors=True)
         os.replace(folder, old)

@@ -1,14 +1,18 @@
 """The output folder of a run: which run wrote it, what it has cached, and its files."""
 
 import json
+import logging
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from dialeval.errors import BadInput
-from dialeval.files import atomic_write
+from dialeval.files import atomic_write, atomic_write_text
+
+logger = logging.getLogger(__name__)
 
 HINT = "Choose another --output-dir, or replace it with --overwrite."
 Compare = Callable[[Mapping[str, Any], Mapping[str, Any]], str]
@@ -104,7 +108,10 @@ class RunFolder:
         """A value from the cache, computed and written when it is not there yet."""
         path = self.cache(f"{key}.json")
         if path.is_file():
-            return json.loads(path.read_text("utf-8"))
+            try:
+                return json.loads(path.read_text("utf-8"))
+            except (ValueError, RecursionError):  # torn: computed again
+                logger.warning("%s is damaged; it is computed again.", path)
         value = make()
         with atomic_write(path) as file:
             json.dump(value, file)
@@ -124,15 +131,18 @@ class RunFolder:
         from filelock import FileLock, Timeout
 
         self.path.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(self.path / ".lock", timeout=0)
+        lock, owner = FileLock(self.path / ".lock", timeout=0), self.path / ".lock.owner"
         try:
             lock.acquire()
         except Timeout:
             hint = "Wait until it ends, or choose another --output-dir."
-            raise BadInput("another process is writing here.", self.path, hint=hint) from None
+            message = f"another process is writing here{_owner(owner)}."
+            raise BadInput(message, self.path, hint=hint) from None
         try:
+            atomic_write_text(owner, f"{os.getpid()} {int(time.time())}\n")
             yield
         finally:
+            owner.unlink(missing_ok=True)
             lock.release()
 
     @staticmethod
@@ -140,3 +150,13 @@ class RunFolder:
         if os.path.isabs(name) or ".." in Path(name).parts:
             raise ValueError(f"Expected a name inside the run folder, but got {name!r}.")
         return name
+
+
+def _owner(path: Path) -> str:
+    """Who holds the lock, and since when, if that is written."""
+    try:
+        process, start = map(int, path.read_text("ascii").split())
+    except (OSError, ValueError):
+        return ""
+    minutes = max(0, int(time.time()) - start) // 60
+    return f": process {process}, since {minutes} minute{'s' * (minutes != 1)}"

@@ -11,7 +11,6 @@ import sys
 from pathlib import Path
 
 from accelerate import PartialState
-from rich.console import Console
 
 from dialeval.config import parse_config, plain_errors
 from dialeval.dialogues import BadInput
@@ -25,6 +24,7 @@ from dialeval.reports.att import (
     write_att_report,
     write_att_summary,
 )
+from dialeval.terminal import SafeConsole
 from dialeval.training.cores import use_cores
 from dialeval.training.game_settings import GameConfig
 
@@ -37,7 +37,7 @@ def main(run: AttRun, config: GameConfig) -> None:
         externals = external_attackers(run.external, config.max_new_tokens, config.seed)
         results = play_att(run, config, progress, **externals)
     if PartialState().is_main_process:
-        console = Console()
+        console = SafeConsole()
         console.print(att_table(results))
         console.print(held_out_table(results))
         console.print(f"Report: {write_att_report(run.output_dir)}")
@@ -50,8 +50,8 @@ def summarise(folders: list[str]) -> None:
     except ValueError as error:  # reports raise no BadInput
         raise BadInput(str(error)) from None
     page = write_att_summary(summary, Path(folders[0]).parent / "att_summary")
-    Console().print(att_summary_table(summary))
-    Console().print(f"Report: {page}")
+    SafeConsole().print(att_summary_table(summary))
+    SafeConsole().print(f"Report: {page}")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ python recipes/bruni.py --data FILE --discriminators runs/a runs/b --negatives r
 import random
 from dataclasses import dataclass, field
 
-from rich.console import Console
 from rich.table import Table
 
 from dialeval.config import parse_config, plain_errors
@@ -14,6 +13,7 @@ from dialeval.dialogues import Passage, iterate, read, to_passages
 from dialeval.judgements import Detection, detection
 from dialeval.scorers import load_scorer
 from dialeval.scorers.base import is_human
+from dialeval.terminal import SafeConsole
 from dialeval.training.cores import use_cores
 
 
@@ -46,7 +46,7 @@ def main(run: BruniRun) -> None:
             predicted = ["real" if human else negative for human in decided]
             items = [row.id for row in rows]
             table.add_row(scorer.name, *cells(detection(truth, predicted, items), negative))
-        Console().print(table)
+        SafeConsole().print(table)
 
 
 def sample(

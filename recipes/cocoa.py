@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 from accelerate import PartialState
-from rich.console import Console
 
 from dialeval.config import parse_config, plain_errors
 from dialeval.protocols.cocoa import cocoa
@@ -17,6 +16,7 @@ from dialeval.reports.cocoa import cocoa_grids, describe_verdict, write_cocoa_re
 from dialeval.reports.grids import rich_table
 from dialeval.reports.robust import RobustProgress
 from dialeval.settings.cocoa import CocoaRun
+from dialeval.terminal import SafeConsole
 from dialeval.training.cores import use_cores
 
 DEFAULT = Path(__file__).parent / "configs" / "cocoa_default.yaml"
@@ -27,7 +27,7 @@ def main(run: CocoaRun) -> None:
     with RobustProgress() as progress:
         results = cocoa(run, progress.show)
     if PartialState().is_main_process:
-        console = Console()
+        console = SafeConsole()
         for grid in cocoa_grids(results):
             console.print(rich_table(grid))
         for verdict in results.verdicts:

@@ -4,12 +4,11 @@ python recipes/decodings.py --generator runs/generator --train parts/evaluator.j
     --test parts/test.jsonl --backward runs/backward --language_model runs/unconditional
 """
 
-from rich.console import Console
-
 from dialeval.config import parse_config, plain_errors
 from dialeval.protocols.decodings import DecodingsRun, compare_decodings
 from dialeval.reports.generation import decodings_table
 from dialeval.reports.training import TrainingProgress
+from dialeval.terminal import SafeConsole
 from dialeval.training import DiscriminatorConfig
 from dialeval.training.cores import use_cores
 
@@ -18,7 +17,7 @@ def main(run: DecodingsRun, config: DiscriminatorConfig) -> None:
     """Generate, evaluate, and print the table."""
     with TrainingProgress() as progress:
         rows = compare_decodings(run, config, progress)
-    console = Console()
+    console = SafeConsole()
     console.width = max(console.width, 110)
     console.print(decodings_table(rows))
 

@@ -6,10 +6,10 @@ accelerate launch recipes/discriminator.py --seed 1 \
 """
 
 from accelerate import PartialState
-from rich.console import Console
 
 from dialeval.config import parse_config, plain_errors
 from dialeval.reports.training import TrainingProgress, results_table
+from dialeval.terminal import SafeConsole
 from dialeval.training import DiscriminatorConfig
 from dialeval.training.cores import use_cores
 from dialeval.training.discriminator import DiscriminatorRun, train_discriminator
@@ -20,7 +20,7 @@ def main(run: DiscriminatorRun, config: DiscriminatorConfig) -> None:
     with TrainingProgress() as progress:
         results = train_discriminator(run, config, progress)
     if PartialState().is_main_process:
-        Console().print(results_table(results))
+        SafeConsole().print(results_table(results))
 
 
 if __name__ == "__main__":

@@ -6,11 +6,10 @@ python recipes/evaluators.py --data FILE --scenario human_machine --system NAME 
 
 from dataclasses import dataclass, field
 
-from rich.console import Console
-
 from dialeval.config import parse_config, plain_errors
 from dialeval.protocols.evaluator_comparison import COMPARED, compare_evaluators
 from dialeval.reports.training import TrainingProgress, evaluators_table
+from dialeval.terminal import SafeConsole
 from dialeval.training import DiscriminatorConfig
 from dialeval.training.cores import use_cores
 from dialeval.training.discriminator_settings import DiscriminatorRun
@@ -30,7 +29,7 @@ def main(choice: Choice, run: DiscriminatorRun, config: DiscriminatorConfig) -> 
     """Train them one after the other, and print the table."""
     with TrainingProgress() as progress:
         compared = compare_evaluators(run, config, choice.evaluators, progress)
-    Console().print(evaluators_table(compared))
+    SafeConsole().print(evaluators_table(compared))
 
 
 if __name__ == "__main__":

@@ -6,11 +6,11 @@ accelerate launch recipes/generator.py --config recipes/configs/generator_paraph
 """
 
 from accelerate import PartialState
-from rich.console import Console
 
 from dialeval.config import parse_config, plain_errors
 from dialeval.reports.training import TrainingProgress, generator_table
 from dialeval.settings.against import AgainstConfig
+from dialeval.terminal import SafeConsole
 from dialeval.training import GeneratorConfig
 from dialeval.training.cores import use_cores
 from dialeval.training.generator import GeneratorRun, train_generator
@@ -21,7 +21,7 @@ def main(run: GeneratorRun, config: GeneratorConfig, against: AgainstConfig) -> 
     with TrainingProgress() as progress:
         results = train_generator(run, config, progress, against=against)
     if PartialState().is_main_process:
-        Console().print(generator_table(results))
+        SafeConsole().print(generator_table(results))
 
 
 if __name__ == "__main__":

@@ -18,10 +18,12 @@ from torch.nn import functional as F
 
 from dialeval.dialogues import read_dialogues
 from dialeval.dialogues.readers.chitchat import chitchat_path
-from dialeval.models.embedding import MiniLm
-from dialeval.scorers.matching import TOWERS, LexicalFeatures, Matcher, lexical_features
+from dialeval.models.embedding import STATES, MiniLm
+from dialeval.scorers.matching import PROJECTED, TOWERS, LexicalFeatures, Matcher, lexical_features
 
 BATCH, MAX_LENGTH, HELD_OUT = 512, 96, 20
+COMPONENTS = 40
+"""Main directions of a state that are stored."""
 WORD_SCALE = 3.0
 DENSE_RATE = 0.2
 """Learning rate of the dense weights relative to the words': every row moves all of them."""
@@ -77,6 +79,7 @@ class Towers(nn.Module):
     def to_matcher(self, lexical: LexicalFeatures) -> Matcher:
         """The weights for use without torch."""
         tensors = {"mean": self.mean, "scale": self.scale, "shared": self.shared.weight}
+        tensors["axes"] = main_directions(self.states)
         for name, tower in self.towers.items():
             tensors |= {
                 f"{name}_linear": tower.linear.weight, f"{name}_bias": tower.linear.bias,
@@ -84,6 +87,16 @@ class Towers(nn.Module):
             }  # fmt: skip
         arrays = {name: tensor.detach().numpy() for name, tensor in tensors.items()}
         return Matcher(arrays, lexical.names)
+
+
+def main_directions(states: Tensor) -> Tensor:
+    """Principal components of the states in `PROJECTED`, one below the other."""
+    sample = states[:: max(1, len(states) // 20_000)].float().unflatten(1, (STATES, -1))
+    axes = []
+    for at in PROJECTED:
+        centred = sample[:, at] - sample[:, at].mean(0)
+        axes.append(torch.linalg.svd(centred, full_matrices=False).Vh[:COMPONENTS].T)
+    return torch.cat(axes)  # (PROJECTED * d, COMPONENTS)
 
 
 def corpus() -> tuple[list[str], Tensor]:

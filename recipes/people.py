@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from rich.console import Console
 
 from dialeval.config import parse_config, plain_errors
 from dialeval.dialogues import Passage, Passages, count_tokens, folds, iterate, read, to_passages
@@ -18,6 +17,7 @@ from dialeval.models.embedding import CachedEmbedder
 from dialeval.protocols.analysis.decisions import with_random_replies
 from dialeval.scorers.embedding import EmbeddingScorer
 from dialeval.scorers.linear import SvmScorer
+from dialeval.terminal import SafeConsole
 from dialeval.training.cores import use_cores
 
 
@@ -41,7 +41,7 @@ def main(run: PeopleRun) -> None:
     keys = [key for key in human if all(key in rows for rows in by_author.values())]
     keys = keys if run.limit < 0 else keys[: run.limit]
     fold = folds(to_passages(human[key] for key in keys), run.folds, run.seed)
-    embed, console = CachedEmbedder(), Console(stderr=True)
+    embed, console = CachedEmbedder(), SafeConsole(stderr=True)
     columns = {"relevance": relevance(human, by_author, keys, fold, embed, run.seed)}
     console.print("relevance done")
     for name, fit in (("svm", SvmScorer.fit), ("embedding", EmbeddingScorer.fit)):

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 
 from dialeval.config import parse_config, plain_errors
 from dialeval.dialogues import Passage, Turn, count_tokens, to_passages
 from dialeval.judgements import correlate
 from dialeval.scorers import load_scorer
+from dialeval.terminal import SafeConsole
 from dialeval.training.cores import use_cores
 
 
@@ -49,7 +49,7 @@ def main(run: RatedRun) -> None:
                                resampled="items", seed=run.seed)  # fmt: skip
             bounds = f"{second.low:+.3f} to {second.high:+.3f}"
             table.add_row(name, f"{first.value:+.3f}", f"{second.value:+.3f}", bounds, str(first.n))
-        Console().print(table)
+        SafeConsole().print(table)
 
 
 def read_rated(path: Path) -> tuple[list[Passage], np.ndarray]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow.parquet as parquet
-from rich.console import Console
 from rich.table import Table
 
 from dialeval.config import parse_config, plain_errors
@@ -15,6 +14,7 @@ from dialeval.dialogues import authors, by_author, read
 from dialeval.protocols.evaluation import EvaluationRun, align, evaluate
 from dialeval.protocols.ratings import rank_agreement, ratings_of
 from dialeval.reports.evaluation import evaluation_table, write_report
+from dialeval.terminal import SafeConsole
 from dialeval.training.cores import use_cores
 
 
@@ -45,7 +45,7 @@ def main(run: RatingsRun) -> None:
     results = evaluate(data, settings)
     scores = parquet.read_table(Path(run.output_dir) / "scores.parquet")
     ratings = ratings_of(data.systems)
-    console = Console()
+    console = SafeConsole()
     console.width = max(console.width, 110)
     console.print(evaluation_table(results))
     table = Table("evaluator", "systems", "without", "Spearman with ratings", "95 %")

@@ -11,7 +11,6 @@ import sys
 from pathlib import Path
 
 from accelerate import PartialState
-from rich.console import Console
 
 from dialeval.config import parse_config, plain_errors
 from dialeval.protocols.regs import RegsRun, train_regs
@@ -23,6 +22,7 @@ from dialeval.reports.adversarial import (
 )
 from dialeval.settings.adversarial import AdversarialConfig
 from dialeval.settings.training import GeneratorConfig
+from dialeval.terminal import SafeConsole
 from dialeval.training.cores import use_cores
 
 DEFAULT = Path(__file__).parent / "configs" / "regs_default.yaml"
@@ -33,7 +33,7 @@ def main(run: RegsRun, training: GeneratorConfig, config: AdversarialConfig) -> 
     with AdversarialProgress() as progress:
         results = train_regs(run, training, config, progress)
     if PartialState().is_main_process:
-        console = Console()
+        console = SafeConsole()
         console.width = max(console.width, 120)
         console.print(regs_table(results))
         console.print(f"Report: {write_regs_report(run.output_dir)}")
@@ -41,7 +41,7 @@ def main(run: RegsRun, training: GeneratorConfig, config: AdversarialConfig) -> 
 
 def summarise(folders: list[str]) -> None:
     """One table of runs with several seeds: the mean and the range."""
-    console = Console()
+    console = SafeConsole()
     console.width = max(console.width, 120)
     console.print(regs_summary_table(folders))
 

@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 from accelerate import PartialState
-from rich.console import Console
 
 from dialeval.config import parse_config, plain_errors
 from dialeval.protocols.robust import robust
@@ -18,6 +17,7 @@ from dialeval.reports.robust import RobustProgress, robust_grids, write_robust_r
 from dialeval.settings.against import AgainstConfig
 from dialeval.settings.robust import RobustRun
 from dialeval.settings.training import GeneratorConfig
+from dialeval.terminal import SafeConsole
 from dialeval.training.cores import use_cores
 
 DEFAULT = Path(__file__).parent / "configs" / "robust_default.yaml"
@@ -28,7 +28,7 @@ def main(run: RobustRun, config: GeneratorConfig, against: AgainstConfig) -> Non
     with RobustProgress() as progress:
         results = robust(run, config, against, progress.show)
     if PartialState().is_main_process:
-        console = Console()
+        console = SafeConsole()
         for grid in robust_grids(results):
             console.print(rich_table(grid))
         for warning in results.warnings:

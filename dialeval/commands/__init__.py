@@ -1,8 +1,11 @@
 """The `dialeval` command line: one file per command, heavy imports inside the commands."""
 
+import os
 import sys
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
 from dialeval._version import __version__
 from dialeval.commands import (
@@ -33,8 +36,23 @@ from dialeval.commands import (
     transfer,
 )
 from dialeval.commands.settings import UNDERSCORES
+from dialeval.errors import BadInput, sentence_of
+
+
+class _Commands(TyperGroup):
+    """All commands; a file that ends too early is said, where click would print "Aborted."."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        try:
+            return super().invoke(ctx)
+        except EOFError as error:
+            hint = "Copy or download it again."
+            raise BadInput(f"a file ends too early: {error}.", hint=hint) from error
+
 
 app = typer.Typer(
+    cls=_Commands,
     help="Can a dialogue system's replies be distinguished from a human's, and can that answer be "
     "trusted?",
     no_args_is_help=True,
@@ -89,11 +107,10 @@ def main() -> None:
     try:
         app()
     except Exception as error:
-        from dialeval.dialogues.sources import BadInput
-
-        if not isinstance(error, BadInput | FileNotFoundError | PermissionError):
-            raise
         from dialeval.commands.console import say_error
 
-        say_error(str(error))
+        message = sentence_of(error)
+        if message is None or os.environ.get("DIALEVAL_TRACEBACK"):
+            raise
+        say_error(message)
         sys.exit(2)

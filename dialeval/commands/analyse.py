@@ -11,11 +11,13 @@ from dialeval.commands.console import out, progress_bar, say, say_warnings
 from dialeval.commands.data import options as o
 from dialeval.commands.settings import with_settings
 from dialeval.settings.analysis import AnalysisRun
+from dialeval.settings.inputs import InputSettings
 
 
-@with_settings(run=AnalysisRun)
+@with_settings(run=AnalysisRun, inputs=InputSettings)
 def analyse(
     run: AnalysisRun,
+    inputs: InputSettings,
     discriminator: Annotated[
         str, typer.Option("--discriminator", "-d", help="Folder of a saved scorer, or Hub name.")
     ],
@@ -32,11 +34,7 @@ def analyse(
     limit: o.Limit = None,
     device: Annotated[str | None, typer.Option(help="cpu, cuda or mps.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, unrounded.")] = False,
-    input_format: o.InputFormat = None,
     author: o.Author = None,
-    context_turns: o.ContextTurns = None,
-    filter: o.Filter = "none",
-    skip_bad: o.SkipBad = False,
 ) -> None:  # fmt: skip
     """What a discriminator looks at: length, words, attention, context, likelihood.
 
@@ -54,10 +52,7 @@ def analyse(
     from dialeval.reports.analysis import analysis_tables, write_analysis_report
     from dialeval.scorers import load_scorer
 
-    options = o.read_options(
-        input_format, skip_bad, author, context_turns=context_turns, filter=filter,
-        allow_empty=True, keep_duplicates=True,
-    )  # fmt: skip
+    options = o.read_options(inputs, author=author, allow_empty=True, keep_duplicates=True)
     scorer = load_scorer(discriminator, neural={"device": device})
     passages, _ = o.read_files(data, options)
     if limit is not None:

@@ -10,10 +10,11 @@ import typer
 from dialeval.commands.console import out, say
 from dialeval.commands.data import options as o
 from dialeval.commands.settings import with_settings
+from dialeval.saved import expecting
+from dialeval.settings.inputs import SidedInputSettings
 from dialeval.settings.people import AnnotationRun
 
 if TYPE_CHECKING:
-    from dialeval.dialogues import ReadOptions
     from dialeval.judgements.items import Item
     from dialeval.judgements.project import Project
     from dialeval.judgements.store import JudgementStore
@@ -22,9 +23,10 @@ if TYPE_CHECKING:
 DATABASE = "judgements.db"
 
 
-@with_settings(run=AnnotationRun)
+@with_settings(run=AnnotationRun, inputs=SidedInputSettings)
 def annotate(
     run: AnnotationRun,
+    inputs: SidedInputSettings,
     files: Annotated[
         list[str] | None,
         typer.Argument(
@@ -69,16 +71,9 @@ def annotate(
         Path | None,
         typer.Option("--import", help="Add results of a crowd platform, and stop."),
     ] = None,
-    column: Annotated[
-        list[str] | None, typer.Option(help="With --import: annotator=WorkerId. Repeatable.")
-    ] = None,
     prepare: Annotated[
         bool, typer.Option("--prepare", help="Make the project, and do not serve it.")
     ] = False,
-    input_format: o.InputFormat = None,
-    context_turns: o.ContextTurns = None,
-    filter: o.Filter = "none",
-    skip_bad: o.SkipBad = False,
 ) -> None:
     """Let people answer the questions that evaluators answer.
 
@@ -89,18 +84,15 @@ def annotate(
     """
     from dialeval.judgements.web.server import check_installed
 
-    options = o.read_options(
-        input_format, skip_bad, context_turns=context_turns, filter=filter, allow_empty=True
-    )
     folder = Path(run.output_dir)
     is_new = bool(files or system or from_run or chats) or not (folder / DATABASE).is_file()
     if is_new:
-        items = _items(run, files, system, from_run, chats, chat_turns, options)
+        items = _items(run, files, system, from_run, chats, chat_turns, inputs)
         store = _create(run, items)
     else:
         store = _open(folder)
     if export or export_tasks or import_results:
-        _transfer(store, export, export_tasks, import_results, column or [])
+        _transfer(store, export, export_tasks, import_results, inputs.column or [])
         return
     _say_state(store)
     if prepare:
@@ -116,7 +108,7 @@ def _items(
     from_run: Path | None,
     chats: list[str] | None,
     chat_turns: int,
-    options: ReadOptions,
+    inputs: SidedInputSettings,
 ) -> list[Item]:
     """The sampled items and test questions."""
     from dialeval.judgements.items import read_items
@@ -126,7 +118,7 @@ def _items(
         return read_items(files[0])
     if chats:
         return chat_items(_read_chats(chats), run.sample_size, chat_turns, run.seed)
-    data = _data(run, files, systems, from_run, options)
+    data = _data(run, files, systems, from_run, inputs)
     items = sample_items(data, run.task, run.sample_size, run.generated, run.opponent, run.seed)
     if not run.tests.isdigit():
         from dataclasses import replace
@@ -140,7 +132,7 @@ def _data(
     files: list[str] | None,
     systems: list[str] | None,
     from_run: Path | None,
-    options: ReadOptions,
+    inputs: SidedInputSettings,
 ) -> AnnotationData:
     from dialeval.commands.evaluate import read_data
     from dialeval.dialogues import BadInput, by_author, iterate
@@ -150,11 +142,13 @@ def _data(
         if systems:
             hint = "Leave out --system: the run has its systems."
             raise BadInput("--from-run cannot be combined with --system.", hint=hint)
+        role = inputs.human_role or inputs.role
+        options = o.read_options(inputs, allow_empty=True, side="human", role=role)
         passages, _ = o.read_files(files or ["chitchat"], options)
         return data_of_run(from_run, by_author(passages, "human"))
     limit = None if files else 4 * run.sample_size
     data = read_data(
-        files, systems or [], options, Path(run.output_dir), limit=limit, seed=run.seed,
+        files, systems or [], inputs, Path(run.output_dir), limit=limit, seed=run.seed,
         allow_none=True,
     )  # fmt: skip
     replies = {
@@ -219,7 +213,8 @@ def _project(run: AnnotationRun) -> Project:
 def _open(folder: Path) -> JudgementStore:
     from dialeval.judgements.store import JudgementStore
 
-    return JudgementStore(folder / DATABASE)
+    with expecting("an annotation project", folder / DATABASE):
+        return JudgementStore(folder / DATABASE)
 
 
 def _transfer(

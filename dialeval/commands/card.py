@@ -7,6 +7,8 @@ import typer
 
 from dialeval.commands.console import out
 from dialeval.commands.push import Dataset, Evaluator, License, Results
+from dialeval.saved import expecting
+from dialeval.terminal import printable
 
 
 def card(
@@ -30,11 +32,12 @@ def card(
     from dialeval.hub.push import CARD, prepare
 
     name = name or f"your-name/{path.resolve().stem}"
-    _, contents = prepare(path, name, license, dataset, results or (), evaluator)
+    with expecting("a saved model or a run", path):
+        _, contents = prepare(path, name, license, dataset, results or (), evaluator)
     if not files:
         content = contents.files[CARD]
         text = content.decode() if isinstance(content, bytes) else content.read_text("utf-8")
-        out.file.write(text.rstrip("\n") + "\n")
+        out.file.write(printable(text.rstrip("\n")) + "\n")
         return
     for file in sorted(contents.files):
         out.print(file, markup=False, soft_wrap=True)

@@ -7,6 +7,7 @@ import typer
 
 from dialeval.commands.console import out
 from dialeval.commands.data import options as o
+from dialeval.saved import expecting
 
 
 def compare(
@@ -27,7 +28,8 @@ def compare(
     from dialeval.protocols.comparison import compare_runs
     from dialeval.reports.comparison import comparison_tables
 
-    comparison = compare_runs(runs, evaluator or (), resamples=resamples, seed=seed)
+    with expecting("the results of evaluations", ", ".join(map(str, runs))):
+        comparison = compare_runs(runs, evaluator or (), resamples=resamples, seed=seed)
     if json:
         print(dumps(comparison.to_dict(), ensure_ascii=False, indent=2, allow_nan=False))
         return

@@ -4,11 +4,12 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
 from rich.markup import escape
 
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
+from dialeval.terminal import SafeConsole
+
+out = SafeConsole()
+err = SafeConsole(stderr=True)
 
 
 def say(message: str) -> None:
@@ -33,7 +34,7 @@ def counting(title: str) -> Iterator[Callable[[int], None]]:
     """A progress line with the number of passages; gives what to call with it."""
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+    columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
     with Progress(*columns, console=err, transient=True, disable=_is_quiet()) as progress:
         task = progress.add_task(title)
         yield lambda n: progress.update(task, description=f"{title}: {n:,} passages")
@@ -51,7 +52,7 @@ def progress_bar(title: str = "evaluating") -> Iterator[Callable[[float, float, 
     )
 
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
@@ -61,6 +62,15 @@ def progress_bar(title: str = "evaluating") -> Iterator[Callable[[float, float, 
         yield lambda done, total, description: progress.update(
             task, completed=done, total=total, description=description
         )
+
+
+def quiet_libraries() -> None:
+    """Switch off the progress bars of datasets and transformers: there is one of ours."""
+    import datasets
+    from transformers.utils import logging
+
+    datasets.disable_progress_bars()
+    logging.disable_progress_bar()
 
 
 def _is_quiet() -> bool:

@@ -28,7 +28,7 @@ def demo(
     from dialeval.reports.leaks import leak_tables
 
     out.rule("1  Human dialogues: read, cut into passages, described")
-    options = read_options("chitchat")
+    options = read_options(format="chitchat")
     passages, report = read_files([str(chitchat_path())], options)
     description = describe(passages, report)
     out.print(description_tables(description))

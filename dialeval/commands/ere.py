@@ -12,6 +12,8 @@ from dialeval.commands.data import options as o
 from dialeval.commands.evaluate import Formats
 from dialeval.commands.settings import with_settings
 from dialeval.settings.evaluation import ReliabilityRun
+from dialeval.settings.inputs import SidedInputSettings
+from dialeval.terminal import printable
 
 if TYPE_CHECKING:
     from dialeval.metrics.results import RunResults
@@ -19,9 +21,10 @@ if TYPE_CHECKING:
 NO_SYSTEM = "none"
 
 
-@with_settings(run=ReliabilityRun)
+@with_settings(run=ReliabilityRun, inputs=SidedInputSettings)
 def ere(
     run: ReliabilityRun,
+    inputs: SidedInputSettings,
     human: o.Human = None,
     system: Annotated[
         list[str] | None,
@@ -51,10 +54,6 @@ def ere(
     ] = False,
     limit: o.Limit = None,
     format: Formats = "table",
-    input_format: o.InputFormat = None,
-    context_turns: o.ContextTurns = None,
-    filter: o.Filter = "none",
-    skip_bad: o.SkipBad = False,
     max_new_tokens: o.NewTokens = 40,
     decoding: o.DecodingName = "sampling",
 ) -> None:
@@ -85,12 +84,9 @@ def ere(
         return
     from dialeval.protocols.evaluation import reliability
 
-    options = o.read_options(
-        input_format, skip_bad, context_turns=context_turns, filter=filter, allow_empty=True
-    )
     systems = [text for text in system or ["parrot"] if text != NO_SYSTEM]
     data = read_data(
-        human, systems, options, output_dir, limit=limit, seed=run.seed, decoding=decoding,
+        human, systems, inputs, output_dir, limit=limit, seed=run.seed, decoding=decoding,
         max_new_tokens=max_new_tokens, allow_none=True,
     )  # fmt: skip
     with progress_bar() as on_progress:
@@ -106,6 +102,6 @@ def _show(results: RunResults, output_dir: Path, format: str) -> None:
     if format == "table":
         out.print(evaluation_table(results, out.width))
     else:
-        print(as_text(results, format))
+        print(printable(as_text(results, format)))
     say_warnings(results.warnings)
     say(f"Numbers: [bold]{escape(str(output_dir / 'results.json'))}[/]")

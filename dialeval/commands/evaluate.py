@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dialeval.commands.console import out, progress_bar, say, say_warnings
+from dialeval.commands.console import out, progress_bar, quiet_libraries, say, say_warnings
 from dialeval.commands.data import options as o
 from dialeval.commands.settings import with_settings
 from dialeval.settings.evaluation import EvaluationRun
+from dialeval.settings.inputs import SidedInputSettings
+from dialeval.terminal import printable
 
 if TYPE_CHECKING:
     from dialeval.dialogues import Passages, ReadOptions
@@ -30,17 +33,14 @@ Systems = Annotated[
 ]
 
 
-@with_settings(run=EvaluationRun)
+@with_settings(run=EvaluationRun, inputs=SidedInputSettings)
 def evaluate(
     run: EvaluationRun,
+    inputs: SidedInputSettings,
     human: o.Human = None,
     system: Systems = None,
     limit: o.Limit = None,
     format: Formats = "table",
-    input_format: o.InputFormat = None,
-    context_turns: o.ContextTurns = None,
-    filter: o.Filter = "none",
-    skip_bad: o.SkipBad = False,
     max_new_tokens: o.NewTokens = 40,
     decoding: o.DecodingName = "sampling",
     second_human: Annotated[
@@ -63,13 +63,14 @@ def evaluate(
 
     output_dir = Path(run.output_dir)
     check_options(format, limit, output_dir)
-    options = o.read_options(
-        input_format, skip_bad, context_turns=context_turns, filter=filter, allow_empty=True
-    )
     data = read_data(
-        human, system or ["parrot", "constant"], options, output_dir, limit=limit, seed=run.seed,
-        decoding=decoding, max_new_tokens=max_new_tokens, second_human=second_human,
+        human, system or ["parrot", "constant"], inputs, output_dir, limit=limit, seed=run.seed,
+        decoding=decoding, max_new_tokens=max_new_tokens, second_human=second_human, unpaired=True,
     )  # fmt: skip
+    quiet_libraries()
+    if not hasattr(data, "second"):
+        show_piles(data, run, format)
+        return
     with progress_bar() as on_progress:
         results = run_evaluation(data, run, on_progress=on_progress)
     show(results, output_dir, format)
@@ -103,7 +104,7 @@ def check_options(format: str, limit: int | None, output_dir: Path) -> None:
 def read_data(
     human: list[str] | None,
     systems: Sequence[str],
-    options: ReadOptions,
+    inputs: SidedInputSettings,
     output_dir: Path,
     *,
     limit: int | None = None,
@@ -112,6 +113,7 @@ def read_data(
     max_new_tokens: int = 40,
     second_human: bool = False,
     allow_none: bool = False,
+    unpaired: bool = False,
 ) -> EvaluationData:
     """Human passages and the systems' responses to them, with progress on the terminal.
 
@@ -120,7 +122,7 @@ def read_data(
             Files with human responses.
         systems (`Sequence[str]`):
             Specifications of systems.
-        options (`ReadOptions`):
+        inputs (`SidedInputSettings`):
             How files are read.
         output_dir (`Path`):
             Where the responses of live systems are kept.
@@ -130,23 +132,68 @@ def read_data(
             Whether responses of a second human are added.
         allow_none (`bool`, *optional*, defaults to `False`):
             Whether there may be no system.
+        unpaired (`bool`, *optional*, defaults to `False`):
+            Whether piles of conversations without shared contexts are accepted.
 
     Returns:
-        `EvaluationData`: Row by row on the same contexts.
+        `EvaluationData`: Row by row on the same contexts; `Piles` where contexts are not shared.
     """
     from dialeval.commands.generate import load_and_say
     from dialeval.protocols.evaluation import align
     from dialeval.protocols.evaluation.systems import collect_systems, read_human
 
-    passages, second = read_human(human, options, limit=limit, seed=seed, read_files=_read_files)
-    collected = collect_systems(
-        systems, passages, folder=output_dir, options=options, seed=seed, decoding=decoding,
-        max_new_tokens=max_new_tokens, read_files=_read_files, load=load_and_say,
+    if inputs.pairs:
+        passages, second, answers = _read_pairs(inputs, human, systems, limit, seed)
+        return align(
+            passages, answers, second if second_human else None, None, allow_none,
+            inputs.max_identical,
+        )  # fmt: skip
+    options = o.read_options(inputs, allow_empty=True)
+    role, roles = inputs.system_roles()
+    passages, second = read_human(
+        human, replace(options, role=inputs.human_role or inputs.role), limit=limit, seed=seed,
+        read_files=_read_files,
     )  # fmt: skip
+    collected = collect_systems(
+        systems, passages, folder=output_dir, options=replace(options, role=role), roles=roles,
+        seed=seed, decoding=decoding, max_new_tokens=max_new_tokens, read_files=_read_files,
+        load=load_and_say,
+    )  # fmt: skip
+    if unpaired and collected.answers:
+        from dialeval.protocols.unpaired import make_piles, shares_contexts
+
+        if not shares_contexts(passages, collected.answers):
+            return make_piles(passages, collected.answers)  # type: ignore[return-value]
     return align(
         passages, collected.answers, second if second_human else None, collected.training,
-        allow_none,
+        allow_none, inputs.max_identical,
     )  # fmt: skip
+
+
+def _read_pairs(
+    inputs: SidedInputSettings,
+    human: list[str] | None,
+    systems: Sequence[str],
+    limit: int | None,
+    seed: int,
+) -> tuple[Passages, Passages | None, dict[str, Passages]]:
+    """The human answers, a second human's, and the systems', from one table."""
+    from dialeval.dialogues import BadInput, by_author
+    from dialeval.protocols.evaluation.systems import read_human
+
+    named = {name: column for name, sign, column in (s.partition("=") for s in systems) if sign}
+    if not human or len(named) < len(systems) or not named:
+        hint = "For example --context prompt --human human_answer --system bot=bot_answer"
+        raise BadInput("--pairs needs the columns of the human and of each system.", hint=hint)
+    authors = {"human" if at == 0 else f"human_{at + 1}": name for at, name in enumerate(human)}
+    columns = o.column_names(inputs.column or []) | {"context": inputs.context or "context"}
+    options = o.read_options(
+        inputs, allow_empty=True, columns=columns, answers={**authors, **named}
+    )
+    table = _read_files(inputs.pairs or [], options)
+    passages, second = read_human(["table"], options, limit=limit, seed=seed,
+                                  read_files=lambda *_: table)  # fmt: skip
+    return passages, second, {name: by_author(table, name) for name in named}
 
 
 def _read_files(files: list[str], options: ReadOptions) -> Passages:
@@ -167,18 +214,51 @@ def show(results: RunResults, output_dir: Path, format: str) -> None:
     """
     from rich.markup import escape
 
-    from dialeval.reports.evaluation import evaluation_table, verdict_lines, write_report
+    from dialeval.reports.evaluation import evaluation_table, headline_lines, write_report
 
     path = write_report(output_dir)
     if format == "table":
-        for line in verdict_lines(results):
+        for line in headline_lines(results):
             out.print(line)
         out.print(evaluation_table(results, out.width))
     else:
-        print(as_text(results, format))
+        print(printable(as_text(results, format)))
     say_warnings(results.warnings)
     numbers = escape(str(output_dir / "results.json"))
     say(f"Report: [bold]{escape(str(path))}[/], numbers: [bold]{numbers}[/]")
+
+
+def show_piles(data: Any, run: EvaluationRun, format: str) -> None:
+    """Evaluate piles without shared contexts, print the results and write the report.
+
+    Args:
+        data (`Piles`):
+            The piles.
+        run (`EvaluationRun`):
+            Settings.
+        format (`str`):
+            One of `FORMATS`.
+    """
+    import json
+
+    from rich.markup import escape
+
+    from dialeval.protocols.unpaired import evaluate_piles
+    from dialeval.reports.unpaired import pile_tables, to_text, write_unpaired_report
+
+    say("The files do not answer the same contexts: they are compared as two piles, by dialogue.")
+    with progress_bar() as on_progress:
+        results = evaluate_piles(data, run, on_progress=on_progress)
+    path = write_unpaired_report(Path(run.output_dir))
+    if format == "json":
+        print(json.dumps(results.to_dict(), ensure_ascii=False, indent=2))
+    elif format == "table":
+        for part in pile_tables(results):
+            out.print(part)
+    else:
+        print(to_text(results))
+    say_warnings(results.warnings)
+    say(f"Report: [bold]{escape(str(path))}[/]")
     say(f"[dim]{escape(results.signature)}[/]")
 
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from dialeval.commands.console import out, say
 from dialeval.commands.data import options as o
 from dialeval.commands.settings import with_settings
+from dialeval.settings.checks import check_settings
+from dialeval.settings.inputs import InputSettings
 
 if TYPE_CHECKING:
     from dialeval.dialogues import Passage, Passages, ReadOptions
@@ -47,6 +49,13 @@ class ModelSettings:
         default=None, metadata=option("cpu, cuda, cuda:1, mps; the best available by default.")
     )
     seed: int = field(default=0, metadata=option("Seed of every hash and draw."))
+    trust_remote_code: bool = field(
+        default=False,
+        metadata=option("Run the code that a model's repository brings; read it first."),
+    )
+
+    def __post_init__(self) -> None:
+        check_settings(self)
 
     def options(self) -> dict[str, Any]:
         """Keyword arguments of `load_responder`."""
@@ -123,18 +132,12 @@ class GenerationJob:
     )
     overwrite: bool = field(default=False, metadata=option("Replace the output of another run."))
 
+    def __post_init__(self) -> None:
+        check_settings(self)
 
-@with_settings(job=GenerationJob, settings=GenerationSettings)
-def generate(
-    job: GenerationJob,
-    settings: GenerationSettings,
-    format: o.Format = None,
-    skip_bad: o.SkipBad = False,
-    context_turns: o.ContextTurns = None,
-    filter: o.Filter = "none",
-    column: o.Column = None,
-    turn_separator: o.Separator = None,
-) -> None:
+
+@with_settings(job=GenerationJob, settings=GenerationSettings, inputs=InputSettings)
+def generate(job: GenerationJob, settings: GenerationSettings, inputs: InputSettings) -> None:
     """Respond to contexts. If a run was stopped, the same command resumes it.
 
     Without options, SmolLM2 responds to 20 contexts of the embedded corpus.
@@ -142,10 +145,7 @@ def generate(
     if settings.decoding == "list":
         _print_decodings()
         return
-    options = o.read_options(
-        format, skip_bad, None, column, turn_separator, context_turns, filter=filter,
-        allow_empty=True,
-    )  # fmt: skip
+    options = o.read_options(inputs, allow_empty=True, side="human")
     run_generation(job, settings, options)
 
 

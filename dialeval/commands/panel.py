@@ -7,9 +7,14 @@ import typer
 
 from dialeval.commands.console import out, progress_bar, say
 from dialeval.commands.data import options as o
+from dialeval.commands.settings import with_settings
+from dialeval.saved import expecting
+from dialeval.settings.inputs import InputSettings
 
 
+@with_settings(inputs=InputSettings)
 def panel(
+    inputs: InputSettings,
     run: Annotated[Path, typer.Argument(help="Output folder of `dialeval evaluate`.")],
     evaluator: Annotated[
         list[str] | None, typer.Option(help="Evaluators of the panel; all by default. Repeatable.")
@@ -46,12 +51,6 @@ def panel(
     ] = 10_000,
     seed: o.Seed = 0,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, unrounded.")] = False,
-    input_format: Annotated[
-        str | None, typer.Option(help="Format of the human files; guessed by default.")
-    ] = None,
-    context_turns: o.ContextTurns = None,
-    filter: o.Filter = "none",
-    skip_bad: o.SkipBad = False,
 ) -> None:
     """Compare the rankings of a run's evaluators: Kendall's tau, and what all agree on.
 
@@ -65,11 +64,10 @@ def panel(
     if llm or url or model:
         server = {"url": url, "model": model, "concurrency": concurrency, "key": api_key_env}
         asker = make_asker(llm, chat_template, server, max_new_tokens, samples, temperature, seed)
-        options = o.read_options(
-            input_format, skip_bad, context_turns=context_turns, filter=filter, allow_empty=True
-        )
+        options = o.read_options(inputs, allow_empty=True, side="human")
         judgements.append(_judge_run(asker, run, human, options, limit, seed))
-    result = compare(run, judgements, evaluator or (), resamples=resamples, seed=seed)
+    with expecting("the results of an evaluation", run):
+        result = compare(run, judgements, evaluator or (), resamples=resamples, seed=seed)
     path = RunFolder(run).write_json("panel.json", result.to_dict())
     if json:
         print(path.read_text("utf-8"), end="")

@@ -9,11 +9,15 @@ import typer
 
 from dialeval.commands.console import out, say
 from dialeval.commands.data import options as o
+from dialeval.commands.settings import with_settings
+from dialeval.settings.inputs import InputSettings
 
 EXAMPLES = 3
 
 
+@with_settings(inputs=InputSettings)
 def perturb(
+    inputs: InputSettings,
     data: Annotated[
         list[str] | None, typer.Argument(help="Files with contexts to edit; chitchat by default.")
     ] = None,
@@ -62,12 +66,6 @@ def perturb(
     ] = False,
     seed: o.Seed = 0,
     num_proc: Annotated[int, typer.Option(help="Number of processes.")] = 1,
-    format: o.Format = None,
-    skip_bad: o.SkipBad = False,
-    context_turns: o.ContextTurns = None,
-    filter: o.Filter = "none",
-    column: o.Column = None,
-    turn_separator: o.Separator = None,
 ) -> None:
     """Edit the contexts of passages, not the responses; the output file has every edit.
 
@@ -83,10 +81,7 @@ def perturb(
     if model:
         settings["generative-paraphrase"] |= _paraphraser(model, floor, seed)
     strategies = _wrap(_load_strategies(names, preset, settings), rate, vocabulary, compose)
-    options = o.read_options(
-        format, skip_bad, None, column, turn_separator, context_turns, filter=filter,
-        allow_empty=True,
-    )  # fmt: skip
+    options = o.read_options(inputs, allow_empty=True)
     passages, _ = o.read_files(data or ["chitchat"], options)
     passages = _sample(passages, limit or (500 if data is None else None), seed)
     results = []

@@ -9,6 +9,8 @@ from typing import Annotated
 import typer
 
 from dialeval.commands.console import say
+from dialeval.saved import expecting
+from dialeval.terminal import printable
 
 FORMATS = ("html", "markdown", "latex", "json")
 _EVALUATIONS = ("evaluation", "reliability")
@@ -51,7 +53,8 @@ def report(
         hint = "Leave out --format and --output: it is written to report.html in the folder."
         raise BadInput("the report of such a run is an HTML page only.", run, hint=hint)
     is_page = format == "html"
-    path = _write_page(protocol, run, output) if is_page else _write_text(run, format, output)
+    with expecting("the results of a run", run, _HINT):
+        path = _write_page(protocol, run, output) if is_page else _write_text(run, format, output)
     if path is not None:
         say(f"Report: [bold]{escape(str(path))}[/]")
 
@@ -103,6 +106,8 @@ _PAGES = {
     "robust": "dialeval.reports.robust:write_robust_report",
     "robustness": "dialeval.reports.robustness:write_robustness_report",
     "analysis": "dialeval.reports.analysis:write_analysis_report",
+    "unpaired": "dialeval.reports.unpaired:write_unpaired_report",
+    "profile": "dialeval.reports.profile:write_profile_report",
     "judgements": "dialeval.reports.people:write_judgement_report",
 }
 """Functions that write other pages, imported when they are used."""
@@ -120,6 +125,6 @@ def _write_text(run: Path, format: str, output: Path | None) -> Path | None:
     except ValueError as error:
         raise BadInput(str(error)) from None
     if output is None:
-        print(text)
+        print(printable(text))
         return None
     return atomic_write_text(output, text.rstrip("\n") + "\n")

@@ -10,6 +10,7 @@ import typer
 from dialeval.commands.console import out, say
 from dialeval.commands.data import options as o
 from dialeval.commands.settings import with_settings
+from dialeval.settings.inputs import InputSettings
 from dialeval.settings.robustness import RobustnessRun
 
 if TYPE_CHECKING:
@@ -24,9 +25,10 @@ LIMIT = 60
 _POOL = 300  # passages that an evaluator is fitted on
 
 
-@with_settings(run=RobustnessRun)
+@with_settings(run=RobustnessRun, inputs=InputSettings)
 def robustness(
     run: RobustnessRun,
+    inputs: InputSettings,
     model: Annotated[
         list[str] | None,
         typer.Option(
@@ -81,9 +83,6 @@ def robustness(
     turns: o.Turns = "all",
     lexicon: o.Lexicon = None,
     set: o.StrategySetting = None,
-    format: o.Format = None,
-    skip_bad: o.SkipBad = False,
-    context_turns: o.ContextTurns = None,
 ) -> None:
     """Compare replies to normal and perturbed contexts: verdicts, tables, one report.html.
 
@@ -95,7 +94,7 @@ def robustness(
     from dialeval.protocols.robustness import robustness as study
 
     run = replace(run, turns=turns_of(turns))
-    options = o.read_options(format, skip_bad, context_turns=context_turns, allow_empty=True)
+    options = o.read_options(inputs, allow_empty=True)
     if stored:
         _check_stored_only(model, strategy)
         passages, strategies, systems = _read_stored(stored, name, data, options)
@@ -162,6 +161,7 @@ def _read_contexts(
     if limit is not None and limit < 1:
         raise BadInput(f"--limit must be at least 1, but got {limit}.")
     limit = limit or (None if files else LIMIT)
+    options = replace(options, side="human")
     passages = by_author(o.read_files(files or ["chitchat"], options)[0], "human")
     if not len(passages):
         hint = "Give a file with contexts and human replies."

@@ -7,9 +7,13 @@ import typer
 
 from dialeval.commands.console import say
 from dialeval.commands.data import options as o
+from dialeval.commands.settings import with_settings
+from dialeval.settings.inputs import InputSettings
 
 
+@with_settings(inputs=InputSettings)
 def score(
+    inputs: InputSettings,
     discriminator: Annotated[
         str, typer.Option("--discriminator", "-d", help="Folder of a saved scorer, or Hub name.")
     ],
@@ -17,11 +21,7 @@ def score(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="File to write: .jsonl, .csv, .tsv, .parquet")
     ] = Path("scored.jsonl"),
-    format: o.Format = None,
-    skip_bad: o.SkipBad = False,
     author: o.Author = None,
-    column: o.Column = None,
-    turn_separator: o.Separator = None,
     device: Annotated[
         str | None, typer.Option(help="cpu, cuda, cuda:1 or mps; the best available by default.")
     ] = None,
@@ -39,9 +39,7 @@ def score(
     from dialeval.scorers import load_scorer
     from dialeval.scorers.scoring import score_passages
 
-    options = o.read_options(
-        format, skip_bad, author, column, turn_separator, allow_empty=True, keep_duplicates=True
-    )
+    options = o.read_options(inputs, author=author, allow_empty=True, keep_duplicates=True)
     accelerator = Accelerator(cpu=device == "cpu")
     neural = {"device": device, "max_tokens": max_tokens, "cache": cache, "progress": True}
     scorer = load_scorer(discriminator, neural=neural, accelerator=accelerator)

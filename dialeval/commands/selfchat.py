@@ -10,6 +10,8 @@ from dialeval.commands.console import out, say
 from dialeval.commands.data import options as o
 from dialeval.commands.generate import ModelSettings, contexts, load_and_say, option
 from dialeval.commands.settings import with_settings
+from dialeval.settings.checks import check_settings
+from dialeval.settings.inputs import InputSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,20 +43,17 @@ class SelfChatJob:
         default=Path("selfchat.jsonl"), metadata=option("File of JSON lines.", "--output", "-o")
     )
 
+    def __post_init__(self) -> None:
+        check_settings(self)
 
-@with_settings(job=SelfChatJob, settings=ModelSettings)
-def selfchat(
-    job: SelfChatJob,
-    settings: ModelSettings,
-    format: o.Format = None,
-    context_turns: o.ContextTurns = None,
-    filter: o.Filter = "none",
-) -> None:
+
+@with_settings(job=SelfChatJob, settings=ModelSettings, inputs=InputSettings)
+def selfchat(job: SelfChatJob, settings: ModelSettings, inputs: InputSettings) -> None:
     """Let two responders chat, starting from contexts of a corpus; one chat per line."""
     from dialeval.reports.generation import chat_table
     from dialeval.responders.selfchat import self_chat
 
-    options = o.read_options(format, context_turns=context_turns, filter=filter)
+    options = o.read_options(inputs, side="human")
     passages, _ = o.read_files(job.data or ["chitchat"], options)
     first = load_and_say(job.one, pool=passages, **settings.options())
     second = first

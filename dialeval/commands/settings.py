@@ -3,6 +3,7 @@
 import inspect
 import types
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import MISSING, Field, fields
 from functools import wraps
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -52,8 +53,11 @@ def with_settings(
         declared = inspect.signature(command, eval_str=True).parameters
         kept = [item for name, item in declared.items() if name not in schemas]
         names = {item.name for item in kept}
-        generated = [item for group in options.values() for item in group]
-        parameters = [*kept, *(item for item in generated if item.name not in names)]
+        generated: dict[str, inspect.Parameter] = {}
+        for item in (item for group in options.values() for item in group):
+            generated.setdefault(item.name, item)  # a field that two settings share is one option
+        added = [item for name, item in generated.items() if name not in names]
+        parameters = [*kept, *(_without_flags(item, _flags_of(kept)) for item in added)]
 
         @wraps(command)
         def run(settings_context: typer.Context | None = None, **values: Any) -> Any:
@@ -68,6 +72,31 @@ def with_settings(
         return run
 
     return decorate
+
+
+def _flags_of(parameters: Sequence[inspect.Parameter]) -> set[str]:
+    """Flags that a command declares for itself."""
+    declared = [
+        flag for item in parameters for info in _infos(item) for flag in info.param_decls or ()
+    ]
+    return {*declared, *(f"--{item.name.replace('_', '-')}" for item in parameters)}
+
+
+def _infos(item: inspect.Parameter) -> list[Any]:
+    """Typer's descriptions in an annotation."""
+    return [info for info in get_args(item.annotation)[1:] if hasattr(info, "param_decls")]
+
+
+def _without_flags(item: inspect.Parameter, taken: set[str]) -> inspect.Parameter:
+    """The option without the flags that the command uses for something else."""
+    (info,) = _infos(item)
+    if not taken.intersection(info.param_decls or ()):
+        return item
+    free = tuple(flag for flag in info.param_decls if flag not in taken)
+    remaining = copy(info)
+    remaining.param_decls = free or (f"--{item.name.replace('_', '-')}",)
+    annotation: Any = Annotated[get_args(item.annotation)[0], remaining]
+    return item.replace(annotation=annotation)
 
 
 def _set_signature(run: Callable[..., Any], parameters: Sequence[inspect.Parameter]) -> None:

@@ -8,9 +8,13 @@ import typer
 
 from dialeval.commands.console import out, progress_bar, say
 from dialeval.commands.data import options as o
+from dialeval.commands.settings import with_settings
+from dialeval.settings.inputs import SidedInputSettings
 
 
+@with_settings(inputs=SidedInputSettings)
 def transfer(
+    inputs: SidedInputSettings,
     human: o.Human = None,
     system: Annotated[
         list[str] | None,
@@ -29,10 +33,6 @@ def transfer(
     ] = None,
     seed: o.Seed = 0,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, unrounded.")] = False,
-    input_format: o.InputFormat = None,
-    context_turns: o.ContextTurns = None,
-    filter: o.Filter = "none",
-    skip_bad: o.SkipBad = False,
 ) -> None:
     """Train an evaluator on random replies, on each system and on all; apply each to every system.
 
@@ -46,11 +46,8 @@ def transfer(
     from dialeval.reports.transfer import heat_map, transfer_table
 
     check_options("json", limit, output_dir)
-    options = o.read_options(
-        input_format, skip_bad, context_turns=context_turns, filter=filter, allow_empty=True
-    )
     systems = system or ["parrot", "constant"]
-    data = read_data(human, systems, options, output_dir, limit=limit, seed=seed)
+    data = read_data(human, systems, inputs, output_dir, limit=limit, seed=seed)
     with progress_bar() as on_progress:
         matrices = [
             run(data, name, seed, on_progress=on_progress, folder=output_dir)

@@ -8,7 +8,33 @@ from dialeval.dialogues.sources import BadInput
 from dialeval.dialogues.tokens import count_tokens
 from dialeval.dialogues.types import Dialogue, Passage, Reply, Turn, text_hash, text_key
 
-_NOT_SPOKEN = ("system", "tool", "developer")
+NOT_SPOKEN = frozenset(
+    {
+        "system", "developer", "tool", "function", "function_call", "tool_call", "tool_calls",
+        "tool_result", "tool_response", "observation", "ipython",
+    }
+)  # fmt: skip
+"""Roles of messages that nobody says."""
+
+ANY_ROLE = "any"
+"""In place of a role: every turn is a response."""
+
+_ALIASES = {
+    "user": ("user", "human", "prompter"),
+    "assistant": ("assistant", "gpt", "chatgpt", "bot", "chatbot", "model", "ai"),
+}
+_CANONICAL = {alias: role for role, aliases in _ALIASES.items() for alias in aliases}
+
+
+def canonical_role(name: str) -> str:
+    """One name for each role: chat formats call the same role by different names.
+
+    Examples:
+        >>> canonical_role("gpt"), canonical_role("Human"), canonical_role("Alice")
+        ('assistant', 'user', 'alice')
+    """
+    folded = name.strip().casefold()
+    return _CANONICAL.get(folded, folded)
 
 
 @dataclass(frozen=True)
@@ -25,11 +51,18 @@ class Cut:
         full_context (`bool`, *optional*, defaults to `False`):
             Leave out responses that have fewer than `context_turns` turns before them, as Bruni
             and Fernández (2017) do with sequences of three utterances.
+        role (`str`, *optional*):
+            Only the turns of this role are responses (`"user"`, `"assistant"`, a speaker's name);
+            the others are context. By default, and for `"any"`, those of every speaker.
+        openings (`bool`, *optional*, defaults to `False`):
+            First turns are responses too, without a context.
     """
 
     context_turns: int | None = None
     responses: Literal["every", "last", "one"] = "every"
     full_context: bool = False
+    role: str | None = None
+    openings: bool = False
 
     def __post_init__(self) -> None:
         if self.context_turns is not None and self.context_turns < 1:
@@ -39,7 +72,8 @@ class Cut:
 
     def __call__(self, dialogue: Dialogue) -> Iterator[Passage]:
         if dialogue.replies:
-            return (self._from_reply(dialogue, reply) for reply in dialogue.replies)
+            replies = (reply for reply in dialogue.replies if self._has_role(reply.speaker))
+            return (self._from_reply(dialogue, reply) for reply in replies)
         return (self._at(dialogue, position) for position in self._positions(dialogue))
 
     def _from_reply(self, dialogue: Dialogue, reply: Reply) -> Passage:
@@ -59,19 +93,29 @@ class Cut:
             extra=extra,
         )
 
+    def _has_role(self, speaker: str) -> bool:
+        """Whether a speaker has the role; a reply without a speaker was marked as one already."""
+        if not self.role or not speaker or canonical_role(self.role) == ANY_ROLE:
+            return True
+        return canonical_role(speaker) == canonical_role(self.role)
+
     def _positions(self, dialogue: Dialogue) -> list[int]:
         turns, shortest = dialogue.turns, (self.context_turns or 2) if self.full_context else 1
         positions = [
             at
-            for at in range(shortest, len(turns))
-            if turns[at].speaker not in _NOT_SPOKEN
-            and any(turn.speaker not in _NOT_SPOKEN for turn in self._context(turns, at))
+            for at in range(0 if self.openings else shortest, len(turns))
+            if turns[at].speaker not in NOT_SPOKEN
+            and self._has_role(turns[at].speaker)
+            and (self.openings or self._has_context(turns, at))
         ]
         if self.responses == "last":
             return positions[-1:]
         if self.responses == "one" and positions:
             return [positions[text_hash(["one", dialogue.id]) % len(positions)]]
         return positions
+
+    def _has_context(self, turns: tuple[Turn, ...], at: int) -> bool:
+        return any(turn.speaker not in NOT_SPOKEN for turn in self._context(turns, at))
 
     def _context(self, turns: tuple[Turn, ...], at: int) -> tuple[Turn, ...]:
         return turns[max(0, at - (self.context_turns or 2)) : at]

@@ -1,5 +1,6 @@
 """The registry of corpus formats: how each is read, recognised and shown; open to plug-ins."""
 
+import json
 import logging
 import re
 from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ from dialeval.registry import import_object, is_object_spec, plugins, source_of,
 logger = logging.getLogger(__name__)
 
 Reader = Callable[[Source], Iterator[Dialogue]]
+_LONGEST_LINE = 1 << 26
 GROUP = "dialeval.readers"
 """Entry-point group in which installed packages register their readers."""
 
@@ -41,7 +43,10 @@ class Head:
         if self.path.is_dir():
             return []
         with Source(self.path).open() as file:
-            text = file.read(self.size).decode("utf-8-sig", "replace")
+            start = file.read(self.size)
+            if b"\n" not in start:  # a record may be longer than that
+                start += file.readline(_LONGEST_LINE)
+            text = start.decode("utf-8-sig", "replace")
         return [line.rstrip("\r") for line in text.split("\n") if line.strip()][:50]
 
     @property
@@ -53,6 +58,18 @@ class Head:
     def names(self) -> set[str]:
         """Names in a folder; empty for a file."""
         return {path.name for path in self.path.iterdir()} if self.path.is_dir() else set()
+
+    @cached_property
+    def fields(self) -> set[str]:
+        """Outermost keys of the first JSON record, where it can be parsed; else all its keys."""
+        start = self.first.lstrip()
+        for text in (start, "\n".join(self.lines)):
+            try:
+                value, _ = json.JSONDecoder().raw_decode(text.lstrip().removeprefix("["))
+            except (ValueError, RecursionError):
+                continue
+            return set(value) if isinstance(value, dict) else set()
+        return self.keys
 
     @cached_property
     def keys(self) -> set[str]:
@@ -267,6 +284,20 @@ def format_of(path: Path, name: str | None = None) -> Format:
     raise _undecided(path, matches, known)
 
 
+def table_format(path: Path) -> str | None:
+    """The format of a file whose columns are named by the user; `None` where it is no table."""
+    if not path.is_file():
+        return None
+    head = Head(path)
+    if head.suffix == ".parquet":
+        return "parquet"
+    if head.first.lstrip().startswith(("{", "[")):
+        return "passages"
+    if head.suffix in (".csv", ".tsv"):
+        return {".csv": "csv", ".tsv": "tsv-table"}[head.suffix]
+    return None
+
+
 def is_hub_name(path: Path | str) -> bool:
     """Whether a name that is no file can be a dataset on the Hub.
 
@@ -280,12 +311,12 @@ def is_hub_name(path: Path | str) -> bool:
 def _undecided(path: Path, matches: list[Format], known: dict[str, Format]) -> BadInput:
     if matches:
         names = " or ".join(format.name for format in matches)
-        return BadInput(f"it could be {names}.", path, hint="Choose one with --format.")
+        return BadInput(f"it could be {names}.", path, hint="Choose one with --input-format.")
     if path.is_dir():
         message = "expected a file, found a directory in no known format."
         return BadInput(message, path, hint=f"Name its files instead, for example {path}/*.txt")
     message = f"no format fits its first line {_short(Head(path).first)!r}."
-    return BadInput(message, path, hint=f"Name one with --format: {', '.join(known)}.")
+    return BadInput(message, path, hint=f"Name one with --input-format: {', '.join(known)}.")
 
 
 def _similar_names(path: Path) -> str:

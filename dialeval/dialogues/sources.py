@@ -4,13 +4,17 @@ import codecs
 import gzip
 import io
 import json
-import re
+import os
+import shutil
+import zlib
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from dialeval.dialogues.json_stream import JsonStream, is_document
 from dialeval.errors import BadInput
 
 _BOMS = {
@@ -19,9 +23,6 @@ _BOMS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-
-
-_SEPARATORS = re.compile(r"[,\s]*")
 
 
 @dataclass
@@ -49,6 +50,8 @@ class Source:
     first_line: int = 1
     problems: list[BadInput] = field(default_factory=list)
     location: dict[str, Any] = field(default_factory=dict)  # file and line of the current record
+    answers: dict[str, str] = field(default_factory=dict)  # author to column, in one table for all
+    skipped: Counter[str] = field(default_factory=Counter)  # what is no turn, by its kind
 
     def __post_init__(self) -> None:
         self.path = Path(self.path)
@@ -62,13 +65,16 @@ class Source:
             self.turn_separator,
             problems=self.problems,
             location=self.location,
+            answers=self.answers,
+            skipped=self.skipped,
         )
 
     def open(self) -> BinaryIO:
-        """The bytes, unpacked where the name ends with `.gz`."""
+        """The bytes, unpacked where the name ends with `.gz`; a pipe is copied once."""
+        path = spooled(self.path)
         if self.path.suffix == ".gz":
-            return io.BufferedReader(gzip.open(self.path))
-        return self.path.open("rb")
+            return io.BufferedReader(_GzipFile(path, self.path))
+        return path.open("rb")
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """Numbered lines without their ends; a byte order mark and CR are dropped."""
@@ -127,10 +133,10 @@ class Source:
 
     def json_records(self) -> Iterator[tuple[int, Any]]:
         """Numbered values of a JSON-lines file, or of one JSON array over the whole file."""
+        if self.first_line == 1 and self.is_json_document():
+            yield from self.json_items()
+            return
         for number, line in self.filled_lines():
-            if number == self.first_line == 1 and line.lstrip().startswith("["):
-                yield from self._array_items(self.text())
-                return
             try:
                 value = self._parse(line, number)
             except BadInput as error:
@@ -138,19 +144,23 @@ class Source:
             else:
                 yield number, value
 
-    def _array_items(self, text: str) -> Iterator[tuple[int, Any]]:
-        """The items of a JSON array, each with the number of the line it starts on."""
-        self._parse(text, None)  # raises where the array is broken
-        decoder, at, line = json.JSONDecoder(), text.index("[") + 1, 1
-        counted = 0
-        while True:
-            separators = _SEPARATORS.match(text, at)
-            at = separators.end() if separators else at
-            if text[at] == "]":
-                return
-            line, counted = line + text.count("\n", counted, at), at
-            value, at = decoder.raw_decode(text, at)
-            yield line, value
+    def is_json_document(self) -> bool:
+        """Whether the file is one JSON document over several lines, or one array."""
+        with self.open() as file:
+            raw = iter(line for line in file if line.strip())
+            first, second = next(raw, b""), next(raw, None)
+        first = first.removeprefix(codecs.BOM_UTF8)
+        other = None if second is None else second.decode("utf-8", "replace")
+        return is_document(first.decode("utf-8", "replace"), other)
+
+    def json_items(self, key: str | None = None) -> Iterator[tuple[int, Any]]:
+        """Numbered values of a JSON document, or of the array under one of its keys, streamed."""
+        with self.open() as file:
+            try:
+                yield from JsonStream(file, key)
+            except BadInput as error:
+                hint = error.hint or "Fix the file."
+                raise BadInput(error.message, self.path, error.line, hint) from None
 
     def json(self) -> Any:
         """The value of a file that is one JSON document."""
@@ -186,12 +196,62 @@ class Source:
         self.problems.append(error)
 
 
+class _GzipFile(gzip.GzipFile):
+    """A gzip file that says what is wrong with it."""
+
+    def __init__(self, path: Path, name: Path):
+        super().__init__(path, "rb")
+        self.given_name = name
+
+    def read1(self, size: int = -1) -> bytes:
+        """Some bytes."""
+        return self._checked(super().read1, size)
+
+    def read(self, size: int | None = -1) -> bytes:
+        """So many bytes."""
+        return self._checked(super().read, size)
+
+    def readinto(self, buffer: Any) -> int:
+        """Bytes into a buffer; how many."""
+        data = self.read(len(memoryview(buffer)))
+        memoryview(buffer)[: len(data)] = data
+        return len(data)
+
+    def _checked(self, read: Any, size: int | None) -> bytes:
+        try:
+            return read(size)
+        except EOFError:
+            message = "the gzip file is truncated: it ends before its data do."
+        except (OSError, zlib.error) as error:
+            message = f"expected gzip, but {str(error).lower()}."
+        raise BadInput(message, self.given_name, hint="Copy or download the file again.")
+
+
+_spools: dict[str, Path] = {}  # what is no regular file, copied so that it can be read again
+
+
+def spooled(path: Path) -> Path:
+    """A file that can be read more than once: the path itself, or a copy of a pipe."""
+    if path.is_file() or not path.exists() or path.is_dir():
+        return path
+    key = str(path)
+    if key not in _spools:
+        from dialeval.dialogues.storage import scratch
+
+        target = scratch() / f"spool-{os.getpid()}-{len(_spools)}"
+        with path.open("rb") as pipe, target.open("wb") as file:
+            shutil.copyfileobj(pipe, file)
+        _spools[key] = target
+    return _spools[key]
+
+
 def line_spans(path: Path, parts: int) -> Iterator[tuple[tuple[int, int], int]]:
     """Byte ranges that end at line ends, each with the number of its first line."""
+    path = spooled(path)
     size, start, first_line = path.stat().st_size, 0, 1
+    if Source(path).is_json_document():
+        parts = 1
     with path.open("rb") as file:
-        if file.read(64).lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"["):
-            parts = 1  # one JSON array, not lines
         for part in range(1, parts + 1):
             file.seek(max(start, size * part // parts - 1))
             file.readline()

@@ -220,7 +220,8 @@ def flat_record(passage: Passage) -> dict[str, Any]:
         "following": passage.following,
     }
     filled = {name: value for name, value in columns.items() if value not in (None, "")}
-    return {**filled, "response": passage.response, **passage.extra}
+    extra = {key: value for key, value in passage.extra.items() if key not in columns}
+    return {**filled, "response": passage.response, **extra}
 
 
 def _write_jsonl(passages: Passages, file: IO) -> None:

@@ -59,6 +59,9 @@ class Dialogue:
             replies are responses to evaluate.
         units (`int`, *optional*, defaults to 0):
             How many messages of the source were merged into the turns; 0 if none were.
+        by_role (`bool`, *optional*, defaults to `False`):
+            Whether the source names roles only, so that the authors are a convention (`user` is
+            human, `assistant` a machine) and not a fact.
     """
 
     turns: tuple[Turn, ...]
@@ -68,6 +71,7 @@ class Dialogue:
     replies: tuple[Reply, ...] = ()
     units: int = 0
     extra: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    by_role: bool = False
 
     def __post_init__(self) -> None:
         if not self.id:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from dialeval.metrics.cue_results import Cue
 from dialeval.metrics.results import RunResults
 from dialeval.registry import import_object
 
@@ -182,6 +183,8 @@ class EvaluationResults(_EvaluationReport, RunResults):
             One per system.
         leaks (`tuple[FormatLeak, ...]`, *optional*):
             Significant format leaks of every system.
+        cues (`tuple[Cue, ...]`, *optional*):
+            What gives every system away, the most telling of each first.
         curves (`tuple[CurvePoint, ...]`, *optional*):
             AdverSuc against the number of training pairs.
         examples (`Mapping[str, SystemExamples]`, *optional*):
@@ -194,6 +197,7 @@ class EvaluationResults(_EvaluationReport, RunResults):
 
     verdicts: tuple[Verdict, ...] = ()
     leaks: tuple[FormatLeak, ...] = ()
+    cues: tuple[Cue, ...] = ()
     curves: tuple[CurvePoint, ...] = ()
     examples: Mapping[str, SystemExamples] = field(default_factory=dict)
 

@@ -25,6 +25,8 @@ REFERENCES = ("coin", "length")
 SECOND_HUMAN = "second human"
 """A second human's replies, evaluated like a system: what a perfect system would score."""
 RESULTS = "results.json"
+REPLIES = "replies.parquet"
+"""Every reply in its context, next to `results.json` of an evaluation."""
 SCHEMA_VERSION = 2
 """Version of `results.json`; 1 had `remarks`, `judge` keys and the verdict names of 0.1."""
 _HINT = "Give the --output-dir of a finished run."

@@ -8,6 +8,7 @@ from peft import LoraConfig, PeftModel, get_peft_model
 from transformers.pytorch_utils import Conv1D
 
 from dialeval.dialogues import BadInput
+from dialeval.models.loading import from_pretrained, unloadable
 from dialeval.models.modeling_transformer import TransformerDiscriminator
 
 BASE = "base"  # folder next to the adapter, for a base that is not on the Hub
@@ -114,8 +115,11 @@ def load_lora(folder: Path | str, trainable: bool = False, **kwargs: Any) -> Pef
     if not base or base == BASE:
         hint = "Copy the whole folder, or save it again with save_lora."
         raise BadInput("the base of these adapters is missing.", folder, hint=hint)
-    discriminator = TransformerDiscriminator.from_pretrained(base, **kwargs)
-    return PeftModel.from_pretrained(discriminator, str(folder), is_trainable=trainable)
+    discriminator = from_pretrained(TransformerDiscriminator, base, what="base", **kwargs)
+    try:
+        return PeftModel.from_pretrained(discriminator, str(folder), is_trainable=trainable)
+    except Exception as error:
+        raise unloadable(error, folder, "adapter", "Save it again with save_lora.") from error
 
 
 def freeze_backbone(model: TransformerDiscriminator) -> TransformerDiscriminator:

@@ -14,6 +14,7 @@ from transformers import AutoConfig, GPT2Config, GPT2ForSequenceClassification
 
 from dialeval.dialogues import BadInput
 from dialeval.models.configuration_transformer import TransformerDiscriminatorConfig
+from dialeval.models.loading import from_pretrained
 from dialeval.models.modeling_transformer import TransformerDiscriminator
 
 logger = logging.getLogger(__name__)
@@ -139,10 +140,10 @@ def check_direction(
 
 def _from_hub(name: str, kwargs: dict[str, Any]) -> TransformerDiscriminator:
     try:
-        config = AutoConfig.from_pretrained(name, **_without_dtype(kwargs))
+        config = from_pretrained(AutoConfig, name, **_without_dtype(kwargs))
         _check_kind(config, name)
-        loaded: Any = GPT2ForSequenceClassification.from_pretrained(
-            name, config=config, output_loading_info=True, **kwargs
+        loaded: Any = from_pretrained(
+            GPT2ForSequenceClassification, name, config=config, output_loading_info=True, **kwargs
         )
     except BadInput:
         raise

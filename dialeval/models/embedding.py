@@ -9,6 +9,7 @@ from torch.nn import functional as F
 from transformers import AutoModel, AutoTokenizer
 
 from dialeval.models.batching import pad, token_batches
+from dialeval.models.loading import from_pretrained
 from dialeval.models.packages import minilm_path
 
 STATES = 4
@@ -39,8 +40,8 @@ class MiniLm:
     ) -> None:
         path = minilm_path()
         self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-        self.tokenizer = AutoTokenizer.from_pretrained(path, truncation_side="left")
-        self.model = AutoModel.from_pretrained(path).to(self.device).eval()
+        self.tokenizer = from_pretrained(AutoTokenizer, path, truncation_side="left")
+        self.model = from_pretrained(AutoModel, path).to(self.device).eval()
         self.max_length = max_length
         self.max_tokens = max_tokens or (512 if self.device.type == "cpu" else 16_384)
 

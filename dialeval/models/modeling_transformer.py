@@ -31,7 +31,7 @@ class TransformerDiscriminator(PreTrainedModel):
         super().__init__(config)
         shape = config.backbone_config
         self.backbone: PreTrainedModel = (
-            AutoModel.from_config(shape) if backbone is None else backbone
+            AutoModel.from_config(shape, trust_remote_code=False) if backbone is None else backbone
         )
         self.dropout = nn.Dropout(config.dropout)
         self.score = nn.Linear(shape.hidden_size, 1, bias=False)
@@ -56,7 +56,7 @@ class TransformerDiscriminator(PreTrainedModel):
         Returns:
             `TransformerDiscriminator`: With a random head.
         """
-        backbone = AutoModel.from_pretrained(name, **kwargs)
+        backbone = AutoModel.from_pretrained(name, trust_remote_code=False, **kwargs)
         causal = not reads_ahead(backbone)
         default: Pooling = "last" if causal else "mean"
         config = TransformerDiscriminatorConfig(

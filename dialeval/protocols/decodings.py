@@ -29,6 +29,7 @@ from dialeval.responders.decoding import DECODINGS
 from dialeval.responders.generators import Generator, load_generator
 from dialeval.responders.journal import generate
 from dialeval.responders.language import GeneratorResponder
+from dialeval.settings.checks import check_settings
 from dialeval.training import DiscriminatorConfig
 from dialeval.training.discriminator_settings import DiscriminatorRun, evaluator_settings
 
@@ -60,6 +61,9 @@ class DecodingsRun:
     test_contexts: int = field(default=300, metadata={"help": "Contexts to test them on."})
     max_new_tokens: int = field(default=30, metadata={"help": "Tokens of a response at most."})
     output_dir: str = field(default="runs/decodings", metadata={"help": "Output folder."})
+
+    def __post_init__(self) -> None:
+        check_settings(self)
 
 
 def compare_decodings(

@@ -113,7 +113,29 @@ class Frame:
         word = Markup('<text class="{}" x="{:.1f}" y="{:.1f}">{}</text>')
         return word.format(kind, float(self.across(x)), float(self.up(y)), label)
 
-    def to_svg(self, parts: Sequence[Markup], names: tuple[str, str], alt: str) -> Markup:
+    def label(self, x: float, y: float, text: str, kind: str) -> Markup:
+        """A label at a point of the picture.
+
+        Args:
+            x, y (`float`):
+                Pixels from the left and from the top.
+            text (`str`):
+                The label; it is escaped.
+            kind (`str`):
+                CSS class.
+
+        Returns:
+            `Markup`: An SVG element.
+        """
+        return _label(kind, x, y, clean_text(text))
+
+    def to_svg(
+        self,
+        parts: Sequence[Markup],
+        names: tuple[str, str],
+        alt: str,
+        across: Sequence[tuple[float, str]] | None = None,
+    ) -> Markup:
         """The picture.
 
         Args:
@@ -123,30 +145,36 @@ class Frame:
                 Labels of the axes.
             alt (`str`):
                 Description for those who cannot see it.
+            across (`Sequence`, *optional*):
+                Values and labels of the horizontal axis; round numbers by default.
 
         Returns:
             `Markup`: An `<svg>` element.
         """
         shape = Markup('<svg class="plot" role="img" viewBox="0 0 {} {}" aria-label="{}">{}</svg>')
-        inside = Markup("").join([*self._axes(*names), *parts])
+        inside = Markup("").join([*self._axes(*names, across), *parts])
         return shape.format(self.width, self.height, clean_text(alt), inside)
 
     def _points(self, x: Any, y: Any) -> str:
         points = zip(self.across(x).tolist(), self.up(y).tolist(), strict=True)
         return " ".join(f"{right:.1f},{down:.1f}" for right, down in points)
 
-    def horizontal_axis(self, name: str) -> list[Markup]:
+    def horizontal_axis(
+        self, name: str, labels: Sequence[tuple[float, str]] | None = None
+    ) -> list[Markup]:
         """Grid, numbers and name of the horizontal axis."""
         floor, parts = self.height - self.bottom, []
-        for at in ticks(*self.x):
+        for at, label in labels or [(at, _tick(at)) for at in ticks(*self.x)]:
             parts.append(self.line([at, at], self.y, "grid"))
-            parts.append(_label("tick middle", float(self.across(at)), floor + 14, _tick(at)))
+            parts.append(_label("tick middle", float(self.across(at)), floor + 14, label))
         middle = (self.left + self.width - 10) / 2
         return [*parts, _label("name middle", middle, self.height - 6, name)]
 
-    def _axes(self, across: str, up: str) -> list[Markup]:
+    def _axes(
+        self, across: str, up: str, labels: Sequence[tuple[float, str]] | None
+    ) -> list[Markup]:
         floor, side = self.height - self.bottom, self.left
-        parts = self.horizontal_axis(across)
+        parts = self.horizontal_axis(across, labels)
         for at in ticks(*self.y):
             parts.append(self.line(self.x, [at, at], "grid"))
             parts.append(_label("tick end", side - 5, float(self.up(at)) + 3.5, _tick(at)))
@@ -186,15 +214,13 @@ def _tick(value: float) -> str:
 
 
 def interval_bar(
-    value: float | None, low: float | None, high: float | None, top: float, width: int = 90
+    value: float | None, low: float | None, high: float | None, width: int = 90
 ) -> Markup:
-    """A number and its interval between 0 and `top`, with a line at a random guess.
+    """An accuracy and its interval on a scale from chance (.5) to 1.
 
     Args:
         value, low, high (`float`, *optional*):
-            The number and the bounds of its interval.
-        top (`float`):
-            Highest value of the scale.
+            The accuracy and the bounds of its interval.
         width (`int`, *optional*, defaults to 90):
             In pixels.
 
@@ -203,15 +229,13 @@ def interval_bar(
     """
     bar = Markup('<svg class="bar" aria-hidden="true" viewBox="0 0 {0} 16">{1}</svg>')
     parts = [Markup('<path class="grid" d="M1 8H{}"/>').format(width - 1)]
-    parts.append(
-        Markup('<path class="chance" d="M{:.1f} 1V15"/>').format(_position(0.5 / top, width))
-    )
+    parts.append(Markup('<path class="chance" d="M{:.1f} 1V15"/>').format(_position(0, width)))
     if low is not None and high is not None:
-        bounds = (_position(low / top, width), _position(high / top, width))
+        bounds = (_position(2 * low - 1, width), _position(2 * high - 1, width))
         parts.append(Markup('<path class="whisker" d="M{:.1f} 8H{:.1f}"/>').format(*bounds))
     if value is not None:
         dot = Markup('<circle class="dot machine" cx="{:.1f}" cy="8" r="2.5"/>')
-        parts.append(dot.format(_position(value / top, width)))
+        parts.append(dot.format(_position(2 * value - 1, width)))
     return bar.format(width, Markup("").join(parts))
 
 
@@ -241,3 +265,63 @@ def line_classes(names: Sequence[str]) -> dict[str, str]:
         for index, name in enumerate(name for name in names if name not in REFERENCES)
     }
     return {**classes, **dict.fromkeys(REFERENCES, "reference")}
+
+
+def percent_scale(
+    value: float | None,
+    low: float | None,
+    high: float | None,
+    marks: Sequence[tuple[str, float, str]],
+    alt: str,
+    axis: bool = True,
+) -> Markup:
+    """An accuracy with its interval on a scale from chance (50 %) to always right (100 %).
+
+    It is HTML and not a picture, so that its text keeps its size on a narrow screen.
+
+    Args:
+        value, low, high (`float`, *optional*):
+            The accuracy and the bounds of its interval.
+        marks (`Sequence`):
+            Sign, accuracy and CSS class of what it is compared with.
+        alt (`str`):
+            Description for those who cannot see it.
+        axis (`bool`, *optional*, defaults to `True`):
+            Whether the numbers of the scale are printed.
+
+    Returns:
+        `Markup`: A `<div>` element.
+    """
+    parts = []
+    if value is not None and not np.isnan(value):
+        parts.append(
+            Markup('<span class="fill" style="width:{:.1f}%"></span>').format(_part(value))
+        )
+        parts += [] if low is None or high is None else [_range(low, high)]
+        parts.append(
+            Markup('<span class="point" style="left:{:.1f}%"></span>').format(_part(value))
+        )
+    for sign, at, kind in marks:
+        mark = Markup('<span class="sign {}" style="left:{:.1f}%">{}</span>')
+        parts.append(mark.format(kind, _part(at), sign))
+    numbers = Markup("")
+    if axis:
+        label = Markup('<span style="left:{}%">{}</span>')
+        names = {0: "50 %", 20: "60", 40: "70", 60: "80", 80: "90", 100: "100 %"}
+        inside = Markup("").join(label.format(at, name) for at, name in names.items())
+        numbers = Markup('<div class="axis" aria-hidden="true">{}</div>').format(inside)
+    scale = Markup(
+        '<div class="scale" role="img" aria-label="{}"><div class="track">{}</div>{}</div>'
+    )
+    return scale.format(clean_text(alt), Markup("").join(parts), numbers)
+
+
+def _part(accuracy: float) -> float:
+    """Per cent of the way from chance to always right."""
+    return 100 * min(max(2 * accuracy - 1, 0.0), 1.0)
+
+
+def _range(low: float, high: float) -> Markup:
+    start, end = _part(low), _part(high)
+    span = Markup('<span class="range" style="left:{:.1f}%;width:{:.1f}%"></span>')
+    return span.format(start, end - start)

@@ -159,3 +159,26 @@ def flatten(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
             yield from flatten(item, f"{name}.{key}" if name else str(key))
     else:
         yield name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def of_hundred(value: float | None) -> str:
+    """A share as a number of cases.
+
+    Examples:
+        >>> of_hundred(0.977), of_hundred(None)
+        ('98 of 100', '–')
+    """
+    number = finite(value)
+    return NONE if number is None else f"{100 * number:.0f} of 100"
+
+
+def sentence(text: str) -> str:
+    """A text that begins with a capital letter and ends with a full stop.
+
+    Examples:
+        >>> sentence("replies were cut")
+        'Replies were cut.'
+    """
+    text = one_line(text)
+    ending = "" if text.endswith((".", "!", "?")) else "."
+    return text[:1].upper() + text[1:] + ending

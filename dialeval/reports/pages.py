@@ -1,7 +1,9 @@
 """HTML pages from templates: every value is escaped, and the same values give the same bytes."""
 
+from base64 import b64encode
 from collections.abc import Mapping
 from functools import cache
+from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
@@ -30,8 +32,15 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(glossary_link=glossary_link, linked_entries=linked_entries)
+    environment.globals.update(
+        glossary_link=glossary_link, linked_entries=linked_entries, script_hash=script_hash
+    )
     return environment
+
+
+def script_hash(script: str) -> str:
+    """The hash by which a content-security policy allows a script, and no other."""
+    return b64encode(sha256(str(script).encode("utf-8")).digest()).decode("ascii")
 
 
 def _source(name: str) -> str:

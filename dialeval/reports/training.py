@@ -3,13 +3,13 @@
 import os
 from collections.abc import Mapping, Sequence
 
-from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
 from dialeval.metrics.results import Result
 from dialeval.metrics.training_results import Sample, StepProgress, TrainingResults, corpus_of
+from dialeval.terminal import SafeConsole
 
 WITHOUT_CONTEXT = ("response only", "shuffled context")
 """Rows of the same evaluator without the true context."""
@@ -18,9 +18,9 @@ WITHOUT_CONTEXT = ("response only", "shuffled context")
 class TrainingProgress:
     """A bar with loss and validation accuracy; call it with the numbers of each step."""
 
-    def __init__(self, console: Console | None = None):
+    def __init__(self, console: SafeConsole | None = None):
         quiet = bool(os.environ.get("DIALEVAL_QUIET")) or os.environ.get("LOCAL_RANK", "0") != "0"
-        self.console = console or Console(stderr=True, quiet=quiet)
+        self.console = console or SafeConsole(stderr=True, quiet=quiet)
         self.progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),

@@ -1,5 +1,6 @@
 """Resumable generation: responses are written as they arrive, and a stopped run resumes."""
 
+import glob
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +13,7 @@ from dialeval.dialogues.storage import iterate_passages
 from dialeval.dialogues.types import text_key
 from dialeval.files import atomic_write_text
 from dialeval.responders.base import HYPOTHESIS, Responder, Responses
+from dialeval.saved import read_object
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,9 @@ class Journal:
         """Raise if another run wrote here, or remove its files with `overwrite`."""
         self.output.parent.mkdir(parents=True, exist_ok=True)
         runs = {_head(path) for path in self._paths()} - {None}
-        if self.output.exists():
+        if self.output.exists() and (self.manifest.exists() or self.run not in runs):
+            # Without a manifest the journal says whose output it is: a run that was stopped
+            # between the two files has written the first one only.
             runs.add(_run_of(self.manifest))
         if runs <= {self.run}:
             return
@@ -175,10 +179,11 @@ class Journal:
             )
         for path in self._paths():
             path.unlink()
-        return int(json.loads(self.manifest.read_text("utf-8"))["answers"])
+        return _answers_of(self.manifest)
 
     def _paths(self) -> list[Path]:
-        return sorted(self.output.parent.glob(f".{self.output.name}.*.journal"))
+        name = glob.escape(self.output.name)  # a name may have brackets
+        return sorted(self.output.parent.glob(f".{name}.*.journal"))
 
     def _line(self, record: dict[str, Any]) -> None:
         self._file.write(json.dumps(record, ensure_ascii=False) + "\n")
@@ -204,7 +209,11 @@ def _responses(path: Path, run: str) -> dict[int, list[dict[str, Any]]]:
     records = list(_records(path))
     if not records or records[0].get("run") != run:
         return {}
-    return {record["index"]: record["answers"] for record in records[1:]}
+    return {
+        record["index"]: record["answers"]
+        for record in records[1:]
+        if isinstance(record.get("index"), int) and isinstance(record.get("answers"), list)
+    }
 
 
 def _by_context(stream: Responses) -> Iterator[tuple[int, list[Passage]]]:
@@ -229,9 +238,11 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
     with path.open(encoding="utf-8", errors="replace") as lines:
         for line in lines:
             try:
-                yield json.loads(line)
-            except json.JSONDecodeError:
+                record = json.loads(line)
+            except ValueError:
                 continue  # incomplete after an interruption
+            if isinstance(record, dict):
+                yield record
 
 
 def _head(path: Path) -> str | None:
@@ -242,8 +253,13 @@ def _head(path: Path) -> str | None:
 def _run_of(manifest: Path) -> str:
     try:
         return json.loads(manifest.read_text("utf-8"))["run"]
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, TypeError):
         return "unknown"
+
+
+def _answers_of(manifest: Path) -> int:
+    """Number of responses that a manifest says."""
+    return int(read_object(manifest, {"answers": int})["answers"])
 
 
 def _rank(accelerator: Any) -> tuple[int, int]:

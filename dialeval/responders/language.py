@@ -209,6 +209,7 @@ def load_generator_responder(
     language_model: str | None = None,
     max_tokens: int | None = None,
     progress: bool = False,
+    trust_remote_code: bool = False,
 ) -> GeneratorResponder:
     """Load a generator and what its decoding strategy needs.
 
@@ -227,12 +228,15 @@ def load_generator_responder(
             As in [`load_generator`].
         n, max_new_tokens, name, max_tokens, progress (*optional*):
             As in [`GeneratorResponder`].
+        trust_remote_code (`bool`, *optional*, defaults to `False`):
+            Whether code of the model's repository may run.
 
     Returns:
         `GeneratorResponder`: On the given device.
     """
     strategy = find_decoding(decoding, **(settings or {}))
-    generator = load_generator(model, chat_template, system_prompt, adapter, device)
+    trusted = {"trust_remote_code": True} if trust_remote_code else {}
+    generator = load_generator(model, chat_template, system_prompt, adapter, device, **trusted)
     return GeneratorResponder(
         generator,
         strategy,

@@ -17,11 +17,13 @@ from transformers import (
 import dialeval.models  # noqa: F401  registers the architectures
 from dialeval.dialogues import BadInput
 from dialeval.downloads import revision_of, snapshot
+from dialeval.models.loading import first_line, from_pretrained
 
 logger = logging.getLogger(__name__)
 
 SETTINGS = "generator.json"
 """File with the prompt format and training of a generator saved by dialeval."""
+_HINT = "Give a folder, a .gguf file, smollm2, or a name on the Hub (and a network)."
 
 
 def download(name: str, options: dict[str, Any]) -> Path | None:
@@ -73,16 +75,15 @@ def load_pretrained(
         for folder in (str(path) if is_adapter(path) else None, adapter):
             model = _merge(model, folder) if folder else model
         has_tokenizer = (path / "tokenizer_config.json").is_file()  # an adapter may have one
-        tokenizer = AutoTokenizer.from_pretrained(
-            str(path) if has_tokenizer else source, **_tokenizer_options(options)
-        )
+        tokenizer = from_pretrained(
+            AutoTokenizer, str(path) if has_tokenizer else source, what="tokenizer", hint=_HINT,
+            **_tokenizer_options(options),
+        )  # fmt: skip
     except BadInput:
         raise
     except (OSError, ValueError, ImportError, SafetensorError) as error:
         raise BadInput(
-            f"the generator cannot be loaded: {_first_line(error)}",
-            name,
-            hint="Give a folder, a .gguf file, smollm2, or a name on the Hub (and a network).",
+            f"the generator cannot be loaded: {first_line(error)}", name, hint=_HINT
         ) from error
     return model, tokenizer
 
@@ -112,28 +113,23 @@ def _merge(model: PreTrainedModel, adapter: str) -> PreTrainedModel:
         return PeftModel.from_pretrained(model, adapter).merge_and_unload()
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:
         raise BadInput(
-            f"the adapter cannot be loaded: {_first_line(error)}",
+            f"the adapter cannot be loaded: {first_line(error)}",
             adapter,
             hint="Give the folder of a LoRA adapter that was trained on this model.",
         ) from error
 
 
 def _load_model(source: str, options: dict[str, Any]) -> PreTrainedModel:
+    message: dict[str, Any] = {"what": "generator", "hint": _HINT}
     if "gguf_file" in options:
-        return AutoModelForCausalLM.from_pretrained(source, **options)
-    options.setdefault("trust_remote_code", False)  # otherwise transformers may prompt for it
+        return from_pretrained(AutoModelForCausalLM, source, **message, **options)
     known = ("revision", "local_files_only", "trust_remote_code")
     kept = {key: options[key] for key in known if key in options}
-    config = AutoConfig.from_pretrained(source, **kept)
+    config = from_pretrained(AutoConfig, source, **message, **kept)
     kind = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
-    return kind.from_pretrained(source, **options)
+    return from_pretrained(kind, source, **message, **options)
 
 
 def _tokenizer_options(options: dict[str, Any]) -> dict[str, Any]:
-    known = ("revision", "local_files_only", "gguf_file")
+    known = ("revision", "local_files_only", "gguf_file", "trust_remote_code")
     return {key: options[key] for key in known if key in options}
-
-
-def _first_line(error: Exception) -> str:
-    """The message of an error, without the advice that libraries append."""
-    return (str(error).strip() or type(error).__name__).splitlines()[0]

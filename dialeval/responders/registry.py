@@ -48,6 +48,7 @@ OPTIONS = frozenset(
     (
         "n", "settings", "device", "chat_template", "system_prompt", "adapter", "backward",
         "language_model", "max_tokens", "progress", "concurrency", "api_key_env",
+        "trust_remote_code",
     )
 )  # fmt: skip
 """Options of models and servers; responders that have no use for them ignore them."""

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pyarrow as pa
@@ -16,17 +17,19 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from dialeval.dialogues import BadInput, Passage, Passages
 from dialeval.dialogues.storage import batches
 from dialeval.models.embedding import CachedEmbedder
-from dialeval.scorers.baselines import NEUTRAL
+from dialeval.scorers.baselines import NEUTRAL, labels_of
 from dialeval.scorers.crossed import crossed_features
 from dialeval.scorers.embedding import Embed
 from dialeval.scorers.likelihoods import ContextLikelihood
-from dialeval.scorers.matching import default_matcher, matching_features
-from dialeval.scorers.row_cache import Matrix, RowCache
+from dialeval.scorers.linear_features import Fold, SvmSettings, make_folds
+from dialeval.scorers.matching import PROJECTED, default_matcher, matching_features
+from dialeval.scorers.row_cache import FitCache, Matrix, RowCache
 
 Pair = tuple[tuple[str, ...], str]
 """The texts of a context, and the response."""
 _NGRAM_BITS, _CROSSED_BITS = 18, 20
 _CROSSED_TURNS = 2
+INNER_FOLDS = 3
 _ODD_SPACE = re.compile(r"\s{2,}|[^\S ]|^\s|\s$")
 """White space that is no single space between words."""
 
@@ -60,6 +63,8 @@ FAMILIES = {
     "matching": Family(True, 0.5, needs_states=True),
     "contrast": Family(True, needs_states=True, model="classes"),
     "affinity": Family(True, needs_states=True, model="human"),
+    "topic": Family(True, needs_states=True, model="human"),
+    "manner": Family(True, needs_states=True, model="human"),
     "likelihood": Family(True, 0.1),
 }
 """Every family by name.
@@ -73,6 +78,8 @@ FAMILIES = {
 - `matching` asks the same of towers that were fitted in advance to another corpus.
 - `contrast` and `affinity` are Gaussian models of the towers' outputs: how the classes differ, and
   how contexts and responses go together in human pairs.
+- `topic` and `manner` are the same as `affinity`, of sentence vectors and of the encoder's lower
+  layers: which topics follow each other, and how a turn is put after one that ends like this.
 - `likelihood` asks a language model what the context adds to the likelihood of the response. It is
   slow, and only used where it is named: evaluator `stack+lm`.
 """
@@ -92,12 +99,33 @@ class FeatureStore:
         self.embed: Any = embed or CachedEmbedder()
         self._ngrams, self._crossed = RowCache(_ngram_rows), RowCache(_crossed_rows)
         self._towers = RowCache(self._tower_rows)
+        self._components = RowCache(self._component_rows)
         self._likelihood = RowCache(likelihood or ContextLikelihood())
+        self.fits = FitCache()
+        self._texts: WeakKeyDictionary[Passages, list[Pair]] = WeakKeyDictionary()
+        self._folds: WeakKeyDictionary[Passages, dict[int, Any]] = WeakKeyDictionary()
 
     @property
     def has_states(self) -> bool:
         """Whether the embedder gives the states that the family `matching` needs."""
         return hasattr(self.embed, "states") and getattr(self.embed, "has_states", True)
+
+    def texts(self, passages: Passages | Iterable[Passage]) -> list[Pair]:
+        """What `texts_of_pairs` gives; a table is read once."""
+        if not isinstance(passages, Dataset):
+            return texts_of_pairs(passages)
+        if passages not in self._texts:
+            self._texts[passages] = texts_of_pairs(passages)
+        return self._texts[passages]
+
+    def inner_folds(self, pairs: Passages, seed: int) -> tuple[np.ndarray, list[Fold]]:
+        """Labels of pairs, and the folds in which families are compared; computed once."""
+        folds = self._folds.setdefault(pairs, {})
+        if seed not in folds:
+            labels = labels_of(pairs)
+            settings = SvmSettings(folds=INNER_FOLDS, seed=seed)
+            folds[seed] = (labels, make_folds(pairs, labels, settings))
+        return folds[seed]
 
     def matrix(self, family: str, pairs: Sequence[Pair]) -> Matrix:
         """The features of one family.
@@ -121,6 +149,8 @@ class FeatureStore:
             return self.embed([response or " " for _, response in pairs])
         if family == "vectors":
             return self._vectors(pairs)
+        if family in ("topic", "manner"):
+            return self._along_axes(family, pairs)
         last, previous, response = self._tower_outputs(pairs)
         if family == "matching":
             return matching_features(last, previous, response)
@@ -134,13 +164,31 @@ class FeatureStore:
         scale = np.float32(np.sqrt(response.shape[1]))
         return np.hstack([response, with_last, with_previous, cosines * scale])
 
-    def _tower_outputs(self, pairs: Sequence[Pair]) -> list[np.ndarray]:
-        """Outputs of the last turn, the one before it, and the response, in their towers."""
+    def _along_axes(self, family: str, pairs: Sequence[Pair]) -> np.ndarray:
+        """Main components of context and response, side by side: see [`Matcher.components`]."""
+        self._require_states()
+        response, last, previous = (
+            rows.reshape(len(pairs), len(PROJECTED), -1)
+            for rows in self._turns(pairs, self._components)
+        )
+        if family == "topic":
+            return np.hstack([last[:, 0] + previous[:, 0] / 2, response[:, 0]])
+        return np.hstack([last[:, 2], response[:, 1]])
+
+    def _component_rows(self, texts: list[str]) -> np.ndarray:
+        states = self.embed.states([text or " " for text in texts])
+        return default_matcher().components(states).reshape(len(texts), -1)
+
+    def _require_states(self) -> None:
         if not self.has_states:
             raise BadInput(
                 "features of the towers need an embedder with `states`, as MiniLM's.",
                 hint="Use the default embedder, or fit the evaluator again without them.",
             )
+
+    def _tower_outputs(self, pairs: Sequence[Pair]) -> list[np.ndarray]:
+        """Outputs of the last turn, the one before it, and the response, in their towers."""
+        self._require_states()
         width = default_matcher().width
         response, last, previous = self._turns(pairs, self._towers)
         return [last[:, :width], previous[:, width : 2 * width], response[:, 2 * width :]]

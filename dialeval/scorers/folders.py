@@ -10,18 +10,31 @@ from dialeval._version import __version__
 from dialeval.downloads import revision_of, snapshot
 from dialeval.errors import BadInput
 from dialeval.files import atomic_write
+from dialeval.saved import check_type, expecting, read_object
 from dialeval.scorers.base import Decision
 from dialeval.scorers.registry import scorer_class
 
 logger = logging.getLogger(__name__)
 
 SETTINGS = "scorer.json"
+_AGAIN = "Copy the whole folder again, or train and save it again."
+_TYPES: dict[str, Any] = {
+    "kind": str,
+    "name": (str, type(None)),
+    "decision": (dict, type(None)),
+    "temperature": (float, type(None)),
+    "fingerprint": (str, type(None)),
+    "training": (dict, type(None)),
+}
+"""Types of the keys that all kinds of scorers have."""
 
 
 def save_scorer(scorer: Any, folder: Path | str) -> Path:
     """Write a scorer and its settings; returns the folder, which `load_scorer` reads."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
+    # Killed before the end, a folder must not have new weights under the old settings.
+    (folder / SETTINGS).unlink(missing_ok=True)
     settings = {
         "kind": scorer.kind,
         "name": scorer.name,
@@ -58,17 +71,29 @@ def load_scorer(name: Path | str, **options: Any) -> Any:
             folder,
             hint="Give a folder written by `dialeval train`, or by save_scorer.",
         )
-    try:
-        settings = json.loads(path.read_text(encoding="utf-8"))
-    except json.JSONDecodeError as error:
-        message = f"expected JSON, but {error.msg.lower()}."
-        raise BadInput(message, path, error.lineno, "Save the scorer again.") from None
-    return scorer_class(settings.get("kind"), path).load(folder, settings, **options)
+    settings = read_object(path, _TYPES, _AGAIN)
+    with expecting("a saved evaluator", folder, _AGAIN):
+        scorer = scorer_class(settings["kind"], path).load(folder, settings, **options)
+    _check_fingerprint(scorer, settings, folder)
+    return scorer
 
 
 def decision_of(settings: dict[str, Any]) -> Decision:
     """The saved decision."""
-    return Decision(**settings.get("decision", {}))
+    decision = settings.get("decision") or {}
+    if "threshold" in decision:
+        check_type("decision.threshold", decision["threshold"], float)
+    if settings.get("temperature") is not None:
+        check_type("temperature", settings["temperature"], float)
+    return Decision(**decision)
+
+
+def _check_fingerprint(scorer: Any, settings: dict[str, Any], folder: Path) -> None:
+    """Refuse weights that are not those that the settings were saved with."""
+    saved = settings.get("fingerprint")
+    if saved is not None and getattr(scorer, "fingerprint", saved) != saved:
+        message = "its weights are not those that scorer.json was saved with."
+        raise BadInput(message, folder, hint=_AGAIN)
 
 
 def _folder(name: str, revision: str | None, local_files_only: bool | None) -> Path:

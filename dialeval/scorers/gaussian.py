@@ -1,11 +1,11 @@
 """Gaussian models of how contexts and responses go together, in closed form."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg.lapack import spotrf, spotri
 
-from dialeval.scorers.linear_features import Fold
+from dialeval.scorers.linear_solvers import TrainingSet
 
 SHRINKAGE = 0.3
 """Weight of the variances alone in a covariance; more where there are few rows."""
@@ -37,18 +37,16 @@ class QuadraticModel:
 
 
 def fit_gaussian(
-    rows: np.ndarray, labels: np.ndarray, folds: Sequence[Fold], human_only: bool
+    matrix: np.ndarray, one: TrainingSet, human_only: bool
 ) -> tuple[QuadraticModel, np.ndarray]:
-    """A model fitted on all rows, and the values of each row by models that were not fitted on it.
+    """A model fitted on all rows of a set, and their values by models not fitted on them.
 
     Args:
-        rows (`np.ndarray`):
-            Features, shape `(n, d)`: the first half of the columns describe the context, the
+        matrix (`np.ndarray`):
+            Features, shape `(rows, d)`: the first half of the columns describe the context, the
             second half the response.
-        labels (`np.ndarray`):
-            1 human, 0 machine.
-        folds (`Sequence[Fold]`):
-            Rows to learn from, and rows that are held out.
+        one (`TrainingSet`):
+            Which rows the model is fitted to.
         human_only (`bool`):
             Whether the value is the pointwise mutual information of context and response among
             human pairs, whatever the other class is; else the ratio of both classes' densities.
@@ -57,15 +55,18 @@ def fit_gaussian(
         `tuple[QuadraticModel, np.ndarray]`: The model, and values of shape `(n,)`.
     """
     fit = mutual_information if human_only else class_ratio
+    rows, labels = matrix[one.rows], one.labels
     values = np.empty(len(labels))
-    for fold in folds:
+    for fold in one.folds:
         values[fold.held_out] = fit(rows[fold.learn], labels[fold.learn])(rows[fold.held_out])
     return fit(rows, labels), values
 
 
 def class_ratio(rows: np.ndarray, labels: np.ndarray) -> QuadraticModel:
     """log N(row | human) - log N(row | machine): quadratic discriminant analysis."""
-    return _ratio(_moments(rows[labels == 1]), _moments(rows[labels == 0]))
+    human, machine = (_log_density(*_moments(rows[labels == label])) for label in (1, 0))
+    matrix, weights = human[0] - machine[0], human[1] - machine[1]
+    return QuadraticModel(matrix, weights.astype(np.float32), human[2] - machine[2])
 
 
 def mutual_information(rows: np.ndarray, labels: np.ndarray) -> QuadraticModel:
@@ -74,9 +75,14 @@ def mutual_information(rows: np.ndarray, labels: np.ndarray) -> QuadraticModel:
     It is what human and random pairs differ by, estimated as if with all random pairs at once.
     """
     mean, covariance = _moments(rows[labels == 1])
-    half, apart = rows.shape[1] // 2, covariance.copy()
-    apart[:half, half:] = apart[half:, :half] = 0
-    return _ratio((mean, covariance), (mean, apart))
+    matrix, weights, constant = _log_density(mean, covariance)
+    half = rows.shape[1] // 2
+    for part in (slice(half), slice(half, None)):
+        alone = _log_density(mean[part], covariance[part, part])
+        matrix[part, part] -= alone[0]
+        weights[part] -= alone[1]
+        constant -= alone[2]
+    return QuadraticModel(matrix, weights.astype(np.float32), constant)
 
 
 def _moments(rows: np.ndarray) -> Moments:
@@ -89,17 +95,12 @@ def _moments(rows: np.ndarray) -> Moments:
     return mean, (1 - share) * covariance + share * np.diag(variances)
 
 
-def _ratio(first: Moments, second: Moments) -> QuadraticModel:
-    (matrix, weights, constant), other = _log_density(*first), _log_density(*second)
-    matrix, weights = matrix - other[0], weights - other[1]
-    return QuadraticModel(
-        matrix.astype(np.float32), weights.astype(np.float32), float(constant - other[2])
-    )
-
-
 def _log_density(mean: np.ndarray, covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
     """Coefficients of a Gaussian's log density, without the term that all Gaussians share."""
-    precision = np.linalg.inv(covariance)
+    factor, _ = spotrf(covariance, lower=1, clean=1)  # positive definite: see `_moments`
+    lower, _ = spotri(factor, lower=1)
+    precision = lower + lower.T
+    precision[np.diag_indices_from(precision)] /= 2
     weights = precision @ mean
-    constant = -0.5 * (mean @ weights + np.linalg.slogdet(covariance)[1])
+    constant = -0.5 * (mean @ weights) - np.log(np.diag(factor)).sum()
     return -0.5 * precision, weights, float(constant)

@@ -1,17 +1,23 @@
-"""Linear models of one family of features, with their values on rows that are held out."""
+"""Linear models of one family of features, fitted to many training sets at once.
+
+The folds of a cross-fit share most of their rows, and each of them is divided again into inner
+folds. All those regressions are solved together, so that the features are read once per step for
+all of them.
+"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import solve
-from scipy.sparse import issparse
+from scipy.sparse import csr_matrix, issparse
+from sklearn import config_context
 from sklearn.linear_model import SGDClassifier
 
 from dialeval.scorers.linear_features import Fold
 
 _TINY = 1e-6
+_TOLERANCE, _MAX_STEPS = 1e-5, 500  # of conjugate gradients
 Matrix = Any
 """A dense or sparse matrix."""
 
@@ -25,106 +31,198 @@ class LinearModel:
             Weight of each feature.
         intercept (`float`):
             Value of a row of zeros.
+        columns (`np.ndarray`, *optional*):
+            Numbers of the features that the weights are of; all others have none. By default the
+            weights are of all features.
+        width (`int`, *optional*, defaults to 0):
+            Number of features, where `columns` are given.
     """
 
     weights: np.ndarray
     intercept: float
+    columns: np.ndarray | None = None
+    width: int = 0
 
     def __call__(self, matrix: Matrix) -> np.ndarray:
         """The value of each row."""
-        return np.asarray(matrix @ self.weights, dtype=np.float64) + self.intercept
+        weights = self.weights
+        if self.columns is not None:
+            weights = np.zeros(self.width)
+            weights[self.columns] = self.weights
+        return np.asarray(matrix @ weights, dtype=np.float64) + self.intercept
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """Which rows of a matrix a model is fitted to.
+
+    Args:
+        rows (`np.ndarray`):
+            Numbers of the rows, shape `(n,)`.
+        labels (`np.ndarray`):
+            1 human, 0 machine, for each of them.
+        folds (`Sequence[Fold]`):
+            Inner folds, as masks of shape `(n,)`: rows to learn from, and rows that are held out.
+    """
+
+    rows: np.ndarray
+    labels: np.ndarray
+    folds: Sequence[Fold]
 
 
 def fit_family(
-    matrix: Matrix, labels: np.ndarray, folds: Sequence[Fold], seed: int, strength: float
-) -> tuple[LinearModel, np.ndarray]:
-    """A model fitted on all rows, and the values of each row by models that were not fitted on it.
+    matrix: Matrix, sets: Sequence[TrainingSet], seed: int, strength: float
+) -> list[tuple[LinearModel, np.ndarray]]:
+    """For each training set a model, and the values of its rows by models not fitted on them.
 
     Args:
         matrix (`np.ndarray` or `csr_matrix`):
             Features, one row per response.
-        labels (`np.ndarray`):
-            1 human, 0 machine.
-        folds (`Sequence[Fold]`):
-            Rows to learn from, and rows that are held out.
+        sets (`Sequence[TrainingSet]`):
+            Which rows each model is fitted to.
         seed (`int`):
             Seed of the stochastic solver of sparse features.
         strength (`float`):
             Penalty: of the mean squared error per row, or `alpha` of the stochastic solver.
 
     Returns:
-        `tuple[LinearModel, np.ndarray]`: The model, and values of shape `(n,)`.
+        `list[tuple[LinearModel, np.ndarray]]`: For each set the model, and values of shape `(n,)`.
     """
     if issparse(matrix):
-        return _fit_sparse(matrix, labels, folds, seed, strength)
-    return _fit_dense(matrix, labels, folds, strength)
+        return _fit_sparse(matrix, sets, seed, strength)
+    return _fit_dense(matrix, sets, strength)
 
 
 def _fit_dense(
-    matrix: np.ndarray, labels: np.ndarray, folds: Sequence[Fold], strength: float
-) -> tuple[LinearModel, np.ndarray]:
-    """Ridge regression of labels -1 and 1 on standardised features, in closed form.
+    matrix: np.ndarray, sets: Sequence[TrainingSet], strength: float
+) -> list[tuple[LinearModel, np.ndarray]]:
+    """Ridge regressions of labels -1 and 1 on standardised features.
 
-    Products are computed once for all folds, of columns or of rows, whichever are fewer.
+    The columns of a set are its inner folds and then all of its rows.
     """
-    mean, scale = matrix.mean(0), matrix.std(0) + _TINY
-    rows, targets = (matrix - mean) / scale, (2.0 * labels - 1).astype(matrix.dtype)
-    few = len(rows) < 2 * rows.shape[1]
-    weights, values = (_dual if few else _primal)(rows, targets, folds, strength)
-    weights = weights / scale
-    return LinearModel(weights, float(-mean @ weights)), values
+    learned = [np.stack([*(fold.learn for fold in one.folds), np.ones(len(one.rows), bool)], 1)
+               for one in sets]  # fmt: skip
+    problem = _ridge_problem(matrix, sets, learned)
+    weights = problem.solve(strength) / problem.scale
+    intercepts = -(problem.mean * weights).sum(0)
+    values = matrix @ weights + intercepts
+    fitted, column = [], 0
+    for one in sets:
+        held_out = np.empty(len(one.rows))
+        for number, fold in enumerate(one.folds):
+            held_out[fold.held_out] = values[one.rows[fold.held_out], column + number]
+        column += len(one.folds) + 1
+        model = LinearModel(weights[:, column - 1].copy(), float(intercepts[column - 1]))
+        fitted.append((model, held_out))
+    return fitted
 
 
-def _primal(
-    rows: np.ndarray, targets: np.ndarray, folds: Sequence[Fold], strength: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Weights and held-out values from the products of columns."""
-    products, sums = rows.T @ rows, rows.T @ targets
-    values = np.empty(len(rows))
-    for fold in folds:
-        part, share = rows[fold.learn], fold.learn.sum()
-        if 2 * share > len(rows):  # cheaper from the rows that are left out
-            part, answers = rows[~fold.learn], targets[~fold.learn]
-            weights = _ridge(products - part.T @ part, sums - part.T @ answers, share, strength)
-        else:
-            weights = _ridge(part.T @ part, part.T @ targets[fold.learn], share, strength)
-        values[fold.held_out] = rows[fold.held_out] @ weights
-    return _ridge(products, sums, len(rows), strength), values
+@dataclass(frozen=True)
+class _RidgeProblem:
+    """Weighted ridge regressions on the same rows, a column for each.
+
+    Args:
+        matrix (`np.ndarray`):
+            Features, shape `(rows, d)`.
+        counts (`np.ndarray`):
+            How often a regression has each row, shape `(rows, columns)`.
+        targets (`np.ndarray`):
+            Sums of the targets of a row in each regression, shape `(rows, columns)`.
+        mean, scale (`np.ndarray`):
+            By which each regression standardises the features, shape `(d, columns)`.
+    """
+
+    matrix: np.ndarray
+    counts: np.ndarray
+    targets: np.ndarray
+    mean: np.ndarray
+    scale: np.ndarray
+
+    def solve(self, strength: float) -> np.ndarray:
+        """Weights of the standardised features, shape `(d, columns)`, by conjugate gradients."""
+        penalty = strength * self.counts.sum(0)
+        residual = self._gradient(self.targets)
+        weights, direction = np.zeros_like(residual), residual.copy()
+        norms = first = (residual**2).sum(0)
+        for _ in range(_MAX_STEPS):
+            if (norms <= _TOLERANCE**2 * first).all():
+                break
+            image = self._gradient(self.counts * self._values(direction)) + penalty * direction
+            step = norms / np.maximum((direction * image).sum(0), _TINY**3)
+            weights += step * direction
+            residual -= step * image
+            norms, previous = (residual**2).sum(0), norms
+            direction = residual + norms / np.maximum(previous, _TINY**3) * direction
+        return weights
+
+    def _values(self, weights: np.ndarray) -> np.ndarray:
+        scaled = weights / self.scale
+        return self.matrix @ scaled - (self.mean * scaled).sum(0)
+
+    def _gradient(self, values: np.ndarray) -> np.ndarray:
+        return (self.matrix.T @ values - self.mean * values.sum(0)) / self.scale
 
 
-def _dual(
-    rows: np.ndarray, targets: np.ndarray, folds: Sequence[Fold], strength: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """The same from the products of rows, which are fewer; they serve all folds."""
-    products, values = rows @ rows.T, np.empty(len(rows))
-    for fold in folds:
-        learn, held_out = np.flatnonzero(fold.learn), np.flatnonzero(fold.held_out)
-        part = products[np.ix_(learn, learn)]
-        duals = _ridge(part, targets[learn], len(learn), strength)
-        values[held_out] = products[np.ix_(held_out, learn)] @ duals
-    return rows.T @ _ridge(products, targets, len(rows), strength), values
+def _ridge_problem(
+    matrix: np.ndarray, sets: Sequence[TrainingSet], learned: Sequence[np.ndarray]
+) -> _RidgeProblem:
+    """The problem of all columns of all sets; features are standardised by all rows of a set."""
+    counts, targets, means, scales = [], [], [], []
+    squares = matrix**2
+    for one, mask in zip(sets, learned, strict=True):
+        signs = (2.0 * one.labels - 1)[:, None] * mask
+        counts.append(_sum_by_row(one.rows, mask, len(matrix), matrix.dtype))
+        targets.append(_sum_by_row(one.rows, signs, len(matrix), matrix.dtype))
+        share = counts[-1][:, -1] / len(one.rows)
+        mean = share @ matrix
+        variance = np.maximum(share @ squares - mean**2, 0)
+        shape = (mask.shape[1], matrix.shape[1])
+        means.append(np.broadcast_to(mean, shape).T)
+        scales.append(np.broadcast_to(np.sqrt(variance) + _TINY, shape).T)
+    return _RidgeProblem(matrix, *map(np.hstack, (counts, targets, means, scales)))
 
 
-def _ridge(products: np.ndarray, sums: np.ndarray, n: int, strength: float) -> np.ndarray:
-    """The solution of `(products + strength n I) x = sums`."""
-    penalised = products + np.diag(np.full(len(products), strength * n, dtype=products.dtype))
-    return solve(penalised, sums, assume_a="pos", overwrite_a=True)
+def _sum_by_row(rows: np.ndarray, values: np.ndarray, n: int, dtype: Any) -> np.ndarray:
+    """Sums of the values of equal rows, shape `(n, columns)`."""
+    numbers = np.arange(len(rows))
+    selection = csr_matrix((np.ones(len(rows)), (rows, numbers)), shape=(n, len(rows)))
+    return np.asarray(selection @ values, dtype=dtype)
 
 
 def _fit_sparse(
-    matrix: Any, labels: np.ndarray, folds: Sequence[Fold], seed: int, strength: float
-) -> tuple[LinearModel, np.ndarray]:
-    """Logistic regression by averaged stochastic gradients, whose cost is linear in the rows."""
-    values = np.empty(len(labels))
-    for fold in folds:
-        model = _logistic(matrix[fold.learn], labels[fold.learn], seed, strength)
-        values[fold.held_out] = model(matrix[fold.held_out])
-    return _logistic(matrix, labels, seed, strength), values
+    matrix: Any, sets: Sequence[TrainingSet], seed: int, strength: float
+) -> list[tuple[LinearModel, np.ndarray]]:
+    """Logistic regressions by averaged stochastic gradients, whose cost is linear in the rows."""
+    width = matrix.shape[1]
+    columns, matrix = _present_columns(matrix)
+    fitted = []
+    for one in sets:
+        rows, values = matrix[one.rows], np.empty(len(one.rows))
+        for fold in one.folds:
+            model = _logistic(rows[fold.learn], one.labels[fold.learn], seed, strength)
+            values[fold.held_out] = model(rows[fold.held_out])
+        model = _logistic(rows, one.labels, seed, strength)
+        fitted.append((replace(model, columns=columns, width=width), values))
+    return fitted
+
+
+def _present_columns(matrix: Any) -> tuple[np.ndarray, Any]:
+    """Numbers of the columns with any value, and the matrix without the others.
+
+    The solver's vectors have an entry for each column; of a million hashed ones few are used.
+    """
+    used = np.zeros(matrix.shape[1], bool)
+    used[matrix.indices] = True
+    number = np.cumsum(used, dtype=np.int32) - 1
+    parts = (matrix.data, number[matrix.indices], matrix.indptr)
+    columns = np.flatnonzero(used).astype(np.int32)
+    return columns, csr_matrix(parts, shape=(matrix.shape[0], len(columns)))
 
 
 def _logistic(matrix: Any, labels: np.ndarray, seed: int, strength: float) -> LinearModel:
     solver = SGDClassifier(
         loss="log_loss", alpha=strength, average=True, max_iter=10, tol=None, random_state=seed
     )
-    solver.fit(matrix, labels)
+    with config_context(assume_finite=True, skip_parameter_validation=True):  # it takes as long
+        solver.fit(matrix, labels)
     return LinearModel(solver.coef_[0], float(solver.intercept_[0]))

@@ -22,6 +22,8 @@ from dialeval.scorers.crossed import end_mark, last_sentence, words_of
 
 PATH = Path(__file__).parent / "resources" / "matching.safetensors"
 TOWERS = ("last", "previous", "response")
+PROJECTED = (0, 2, 3)
+"""States whose main directions are stored: the last layer, and the mean and end of layer 3."""
 MAX_WORDS = 40
 """Lexical features of a text that are read; the marks and openings come before its words."""
 _WORD_SCALE = 3.0
@@ -82,7 +84,7 @@ class Matcher:
         tensors (`Mapping[str, np.ndarray]`):
             `mean` and `scale` of the states; `shared` of shape `(h, states)`; and for each tower:
             `<tower>_linear` `(d, h)`, `<tower>_bias`, `<tower>_words` `(features + 1, w)` and
-            `<tower>_up` `(d, w)`.
+            `<tower>_up` `(d, w)`. `axes` has the main directions of the states in `PROJECTED`.
         features (`Sequence[str]`):
             Names of the lexical features.
     """
@@ -115,6 +117,23 @@ class Matcher:
         count = np.sqrt(np.maximum(1, (numbers > 0).sum(1)))[:, None]
         outputs = [self._tower(name, hidden, numbers) for name in TOWERS]
         return np.stack([dense + words / count for dense, words in outputs], 1)
+
+    def components(self, states: np.ndarray) -> np.ndarray:
+        """Some states of a text along their main directions, shape `(n, PROJECTED, k)`.
+
+        Args:
+            states (`np.ndarray`):
+                States of texts, as [`MiniLm.states`] returns them.
+
+        Returns:
+            `np.ndarray`: Centred by the mean of the corpus that the towers were fitted to.
+        """
+        mean = self.tensors["mean"].reshape(states.shape[1:])
+        axes = self.tensors["axes"].reshape(len(PROJECTED), states.shape[2], -1)
+        centred = states.astype(np.float32) - mean
+        return np.stack(
+            [centred[:, at] @ axis for at, axis in zip(PROJECTED, axes, strict=True)], 1
+        )
 
     def _tower(
         self, name: str, hidden: np.ndarray, numbers: np.ndarray

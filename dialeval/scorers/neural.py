@@ -17,6 +17,7 @@ from dialeval.dialogues import BadInput, Passage, Passages
 from dialeval.dialogues.encoding import Encoded, InputFormat
 from dialeval.dialogues.storage import chunks, iterate_passages
 from dialeval.models.batching import pad, token_batches
+from dialeval.models.loading import from_pretrained
 from dialeval.models.weights import best_device, fingerprint
 from dialeval.scorers.base import Decision
 from dialeval.scorers.cache import ScoreCache
@@ -25,6 +26,7 @@ from dialeval.scorers.folders import decision_of
 logger = logging.getLogger(__name__)
 
 _WINDOW = 16_384  # passages that are sorted by length together
+_HINT = "Copy the whole folder again, or train it again."
 
 
 class NeuralScorer:
@@ -236,12 +238,8 @@ class NeuralScorer:
         Returns:
             `NeuralScorer`: The scorer.
         """
-        try:
-            model = _pretrained(folder)
-            tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-        except (OSError, ValueError) as error:
-            hint = "Copy the whole folder again, or train it again."
-            raise BadInput(f"it is not complete: {error}", folder, hint=hint) from None
+        model = _pretrained(folder)
+        tokenizer = from_pretrained(AutoTokenizer, folder, what="tokenizer", hint=_HINT)
         return cls(
             model,
             tokenizer,
@@ -260,8 +258,8 @@ def _pretrained(folder: Path) -> Any:
     if (folder / "adapter_config.json").is_file():
         from dialeval.models.adapters import load_lora
 
-        return load_lora(folder, trust_remote_code=False)
-    return AutoModelForSequenceClassification.from_pretrained(folder, trust_remote_code=False)
+        return load_lora(folder)
+    return from_pretrained(AutoModelForSequenceClassification, folder, what="network", hint=_HINT)
 
 
 def _longest(model: PreTrainedModel) -> int | None:

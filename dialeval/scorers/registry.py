@@ -1,7 +1,7 @@
 """Evaluators by name: how each is fitted to pairs, and which class reads a saved one."""
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from inspect import Parameter, signature
 from pathlib import Path
@@ -21,7 +21,9 @@ Fit = Callable[["Passages", int, "FitContext"], "Scorer"]
 """Takes labelled pairs, a seed and what evaluators share; returns the fitted evaluator."""
 
 GROUP = "dialeval.evaluators"
-CONTEXT_FAMILIES = ("vectors", "crossed", "matching", "contrast", "affinity")
+CONTEXT_FAMILIES = (
+    "vectors", "crossed", "matching", "contrast", "affinity", "topic", "manner",
+)  # fmt: skip
 """Features of the evaluator `context`: see `scorers/families.py`."""
 NETWORK = "dialeval.training.fitting:fit_network"
 """Fit function of all evaluators that are trained in steps."""
@@ -168,6 +170,33 @@ def _fit_with(
     context: "FitContext",
 ) -> "Scorer":
     return fit(pairs, seed, context, **options)
+
+
+def fit_each(
+    fit: Fit, parts: Sequence["Passages"], seed: int, context: "FitContext"
+) -> Iterator["Scorer"]:
+    """An evaluator for each of several training sets, such as the folds of a cross-fit.
+
+    A fit function may have an attribute `together`, a function that takes all training sets: what
+    they share is then computed once. Otherwise one is fitted after the other, when it is needed.
+
+    Args:
+        fit (`Callable`):
+            What [`fit_function`] returned.
+        parts (`Sequence[Passages]`):
+            Labelled pairs of each.
+        seed (`int`):
+            Seed of the evaluators.
+        context (`FitContext`):
+            What evaluators share.
+
+    Returns:
+        `Iterator[Scorer]`: In the order of the training sets.
+    """
+    if isinstance(fit, partial) and fit.func is _fit_with and hasattr(fit.args[0], "together"):
+        target, options = fit.args
+        return iter(target.together(parts, seed, context, **options))
+    return (fit(pairs, seed, context) for pairs in parts)
 
 
 def _fit_class(

@@ -1,15 +1,18 @@
 """Rows of features that are computed once per text or pair, however often they are read."""
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.sparse import issparse, vstack
 
 LIMIT = 100_000
 """Rows that a cache keeps; beyond it starts again, so that memory stays bounded."""
+FITS = 64
+"""Sets of fitted models that a cache keeps; the one that was used longest ago goes first."""
 Matrix = Any
 """A dense or sparse matrix."""
+T = TypeVar("T")
 
 
 class RowCache:
@@ -62,3 +65,29 @@ class RowCache:
             chunks = self._chunks
             self._chunks = [vstack(chunks, format="csr") if sparse else np.concatenate(chunks)]
         return self._chunks[0]
+
+
+class FitCache:
+    """Fitted models by a key of what they were fitted to.
+
+    Args:
+        limit (`int`, *optional*):
+            Entries to keep.
+
+    Examples:
+        >>> cache = FitCache()
+        >>> cache("a", lambda: 1), cache("a", lambda: 2)
+        (1, 1)
+    """
+
+    def __init__(self, limit: int = FITS):
+        self.limit = limit
+        self._fits: dict[str, Any] = {}
+
+    def __call__(self, key: str, fit: Callable[[], T]) -> T:
+        """What `fit` returned when the key was first asked for."""
+        fitted = self._fits.pop(key) if key in self._fits else fit()
+        self._fits[key] = fitted  # the last one used is the last one in order
+        if len(self._fits) > self.limit:
+            del self._fits[next(iter(self._fits))]
+        return fitted

@@ -17,6 +17,7 @@ from dialeval.dialogues.encoding import Encoded
 from dialeval.dialogues.storage import chunks, iterate_passages
 from dialeval.models.batching import pad, token_batches
 from dialeval.models.heads import logits_at
+from dialeval.models.loading import from_pretrained
 from dialeval.models.packages import smollm2_path
 from dialeval.models.weights import fingerprint
 from dialeval.scorers.base import Decision
@@ -331,15 +332,15 @@ class ZeroShotScorer:
 
 def _pretrained(folder: str | Path) -> tuple[PreTrainedModel, Any]:
     path = smollm2_path() if str(folder) == "smollm2" else Path(folder)
-    where, options = folder, {}
+    where: str | Path = folder
+    options: dict[str, Any] = {}
     if path.suffix == ".gguf":
         where, options = path.parent, {"gguf_file": path.name}
-    try:
-        model = AutoModelForCausalLM.from_pretrained(where, **options)
-        return model, AutoTokenizer.from_pretrained(where, **options)
-    except (OSError, ValueError) as error:
-        hint = "Give a causal language model's folder or its name on the Hub."
-        raise BadInput(f"no language model can be loaded: {error}", folder, hint=hint) from None
+    hint = "Give a causal language model's folder or its name on the Hub."
+    model = from_pretrained(
+        AutoModelForCausalLM, where, what="language model", hint=hint, **options
+    )
+    return model, from_pretrained(AutoTokenizer, where, what="tokenizer", hint=hint, **options)
 
 
 def _positions(rows: list[Encoded]) -> tuple[Tensor, Tensor]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dialeval.errors import BadInput
+from dialeval.settings.checks import check_settings
 from dialeval.settings.training import check_choices
 
 LIKELIHOOD = "likelihood"
@@ -47,12 +48,16 @@ class AdversarialConfig:
         },
     )
     iterations: int = field(default=1_000, metadata={"help": "Rounds of D-steps and G-steps."})
-    d_steps: int = field(default=5, metadata={"help": "Discriminator updates per round."})
+    d_steps: int = field(
+        default=5, metadata={"least": 0, "help": "Discriminator updates per round."}
+    )
     g_steps: int = field(default=1, metadata={"help": "Generator updates per round."})
     adversarial_batch: int = field(default=128, metadata={"help": "Contexts per update."})
-    policy_learning_rate: float = field(default=1e-4, metadata={"help": "Of the generator."})
+    policy_learning_rate: float = field(
+        default=1e-4, metadata={"above": 0, "help": "Of the generator."}
+    )
     discriminator_learning_rate: float = field(
-        default=1e-3, metadata={"help": "Of the discriminator."}
+        default=1e-3, metadata={"above": 0, "help": "Of the discriminator."}
     )
     responses: int = field(default=1, metadata={"help": "Responses drawn for each context."})
     rollouts: int = field(default=5, metadata={"help": "Roll-outs per prefix, N of regs-mc."})
@@ -88,7 +93,9 @@ class AdversarialConfig:
         },
     )
     critic_size: int = field(default=128, metadata={"help": "Width of the critic."})
-    critic_learning_rate: float = field(default=1e-3, metadata={"help": "Of the critic."})
+    critic_learning_rate: float = field(
+        default=1e-3, metadata={"above": 0, "help": "Of the critic."}
+    )
     teacher_forcing: str = field(
         default="likelihood",
         metadata={
@@ -122,6 +129,7 @@ class AdversarialConfig:
     )
 
     def __post_init__(self) -> None:
+        check_settings(self)
         check_choices(
             self, objective=OBJECTIVES, preset=("paper", "released"), partial=("one", "all"),
             last_reward=("own", "previous"), baseline=BASELINES, critic_reads=CRITIC_READS,

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from dialeval.errors import BadInput
+from dialeval.settings.checks import check_settings
 
 MARGIN_TARGETS = ("gold", "greedy")
 UNITS = ("responses", "tokens")
@@ -69,6 +70,7 @@ class AgainstConfig:
     )
 
     def __post_init__(self) -> None:
+        check_settings(self)
         choices = {"margin_target": MARGIN_TARGETS, "margin_over": UNITS, "rl_over": UNITS}
         for name, known in {**choices, "strategy_preset": PRESETS}.items():
             if getattr(self, name) not in known:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from dialeval.errors import BadInput
+from dialeval.settings.checks import check_settings
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,8 @@ class AnalysisRun:
     )
     max_new_tokens: int = field(default=20, metadata={"help": "Tokens of a sampled response."})
     pictures: int = field(
-        default=3, metadata={"help": "Pictures of passages for each of the four outcomes."}
+        default=3,
+        metadata={"least": 0, "help": "Pictures of passages for each of the four outcomes."},
     )
     method: str | None = field(
         default=None,
@@ -35,6 +37,7 @@ class AnalysisRun:
     )
 
     def __post_init__(self) -> None:
+        check_settings(self)
         for name in ("contexts", "samples", "max_new_tokens", "steps", "resamples"):
             if getattr(self, name) < 1:
                 option = name.replace("_", "-")

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from dialeval.errors import BadInput
+from dialeval.settings.checks import check_settings
 
 CHANNELS = ("normal", "random-inputs", "random-inputs-kept-entities", "confusing-entity")
 SIDES = ("both", "first")
@@ -20,7 +21,9 @@ class CocoaRun:
         },
     )
     scenarios: int = field(default=200, metadata={"help": "Scenarios of the test."})
-    items: int = field(default=10, metadata={"help": "Friends of each agent; 0 draws 5 to 12."})
+    items: int = field(
+        default=10, metadata={"least": 0, "help": "Friends of each agent; 0 draws 5 to 12."}
+    )
     attributes: int = field(default=3, metadata={"help": "Attributes of a friend."})
     agents: list[str] = field(
         default_factory=lambda: ["rule", "entities", "neural"],
@@ -45,14 +48,17 @@ class CocoaRun:
     rounds: int = field(default=2, metadata={"help": "Rounds of message passing."})
     epochs: int = field(default=6, metadata={"help": "Epochs of the neural agent."})
     batch_size: int = field(default=32, metadata={"help": "Turns per update."})
-    learning_rate: float = field(default=0.002, metadata={"help": "Learning rate."})
-    temperature: float = field(default=0.5, metadata={"help": "Of the neural agent's words."})
+    learning_rate: float = field(default=0.002, metadata={"above": 0, "help": "Learning rate."})
+    temperature: float = field(
+        default=0.5, metadata={"above": 0, "help": "Of the neural agent's words."}
+    )
     resamples: int = field(default=10_000, metadata={"help": "Resamples of the intervals."})
     seed: int = field(default=0, metadata={"help": "Random seed."})
     output_dir: str = field(default="runs/cocoa", metadata={"help": "Output folder."})
     overwrite: bool = field(default=False, metadata={"help": "Replace the results of another run."})
 
     def __post_init__(self) -> None:
+        check_settings(self)
         unknown = [name for name in self.channels if name not in CHANNELS]
         if unknown:
             choices = ", ".join(CHANNELS)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from dialeval.errors import BadInput
 from dialeval.registry import import_object
+from dialeval.settings.checks import check_settings
 
 NORMALISE = ("auto", "on", "off")
 _CHECK = "dialeval.protocols.evaluation.evaluators:resolve_evaluators"
@@ -27,7 +28,10 @@ class EvaluationRun:
     seeds: int = field(default=3, metadata={"help": "Number of seeds, for the spread of AdverSuc."})
     curve: tuple[float, ...] = field(
         default=(0.25, 0.5),
-        metadata={"help": "Shares of the training pairs in the learning curve. Repeatable."},
+        metadata={
+            "empty": True,
+            "help": "Shares of the training pairs in the learning curve. Repeatable.",
+        },
     )
     length_matched: bool = field(
         default=True,
@@ -61,6 +65,7 @@ class EvaluationRun:
     )
 
     def __post_init__(self) -> None:
+        check_settings(self)
         if self.folds < 2:
             raise BadInput(f"cross-fitting needs 2 folds or more, but got {self.folds}.")
         if self.seeds < 1:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from dialeval.errors import BadInput
+from dialeval.settings.checks import check_settings
 
 
 @dataclass(frozen=True)
@@ -17,6 +18,7 @@ class StudySettings:
     seed: int = field(default=0, metadata={"help": "Random seed."})
 
     def __post_init__(self) -> None:
+        check_settings(self)
         if not 0 <= self.required <= 1:
             raise BadInput(f"the required accuracy lies in [0, 1], but got {self.required}.")
         if self.resamples < 1:
@@ -44,11 +46,15 @@ class AnnotationRun:
     )
     generated: int = field(
         default=30,
-        metadata={"help": "For the task real: items of each system, without repeats and <unk>."},
+        metadata={
+            "least": 0,
+            "help": "For the task real: items of each system, without repeats and <unk>.",
+        },
     )
     per_item: int = field(default=3, metadata={"help": "Annotators per item."})
     min_items: int = field(
-        default=10, metadata={"help": "Items that an annotator is asked to judge at least."}
+        default=10,
+        metadata={"least": 0, "help": "Items that an annotator is asked to judge at least."},
     )
     max_items: int = field(
         default=150, metadata={"help": "Items that one annotator may judge at most."}
@@ -86,6 +92,7 @@ class AnnotationRun:
     )
 
     def __post_init__(self) -> None:
+        check_settings(self)
         counts = {"--items": self.items, "--per-item": self.per_item, "--max-items": self.max_items}
         for name, value in counts.items():
             if value is not None and value < 1:

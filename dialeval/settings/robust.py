@@ -38,7 +38,7 @@ class RobustRun(GeneratorRun):
         default=1, metadata={"help": "K: epochs of training against a strategy."}
     )
     against_rate: float = field(
-        default=2e-4, metadata={"help": "Initial learning rate of that training."}
+        default=2e-4, metadata={"above": 0, "help": "Initial learning rate of that training."}
     )
     seeds: int = field(default=1, metadata={"help": "Trainings of each row, averaged."})
     max_new_tokens: int = field(default=30, metadata={"help": "Tokens of a greedy reply at most."})
@@ -59,7 +59,7 @@ class RobustRun(GeneratorRun):
         default="none", metadata={"help": "References that the F1s leave out: none or released."}
     )
     resamples: int = field(default=100_000, metadata={"help": "Resamples of the paired bootstrap."})
-    examples: int = field(default=2, metadata={"help": "Example replies of each row."})
+    examples: int = field(default=2, metadata={"least": 0, "help": "Example replies of each row."})
     output_dir: str = field(default="runs/robust", metadata={"help": "Output folder."})
     overwrite: bool = field(default=False, metadata={"help": "Replace the results of another run."})
 

@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from dialeval.errors import BadInput
+from dialeval.settings.checks import check_settings
 
 MEASURES = ("movement", "changed", "activity_f1", "entity_f1", "bleu", "chrf", "likelihood")
 """Measures for verdicts: how far replies move, whether they change at all, or a loss of quality."""
@@ -61,7 +62,9 @@ class RobustnessRun:
     resamples: int = field(default=100_000, metadata={"help": "Resamples of the paired bootstrap."})
     level: float = field(default=0.95, metadata={"help": "Confidence level of the intervals."})
     seed: int = field(default=0, metadata={"help": "Random seed."})
-    examples: int = field(default=3, metadata={"help": "Worst examples of each strategy to keep."})
+    examples: int = field(
+        default=3, metadata={"least": 0, "help": "Worst examples of each strategy to keep."}
+    )
     output_dir: str = field(
         default="runs/robustness",
         metadata={"flags": ("--output-dir", "-o"), "help": "Folder for the results."},
@@ -72,6 +75,7 @@ class RobustnessRun:
     )
 
     def __post_init__(self) -> None:
+        check_settings(self)
         for name, choices in (("measure", MEASURES), ("skip", SKIPS)):
             value = getattr(self, name)
             if value not in choices:

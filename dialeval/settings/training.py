@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dialeval.errors import BadInput
+from dialeval.settings.checks import check_settings
 
 OPTIMIZERS = ("adam", "adamw", "sgd")
 PRECISIONS = ("no", "bf16")
@@ -19,14 +20,21 @@ NEW = ("gpt2", "seq2seq", "vhred")
 class TrainingConfig:
     """Settings that every trainer has."""
 
-    max_steps: int = field(default=-1, metadata={"help": "Maximum updates; -1 is no limit."})
-    learning_rate: float = field(default=1e-3, metadata={"help": "Initial learning rate."})
+    max_steps: int = field(
+        default=-1, metadata={"no_limit": True, "help": "Maximum updates; -1 is no limit."}
+    )
+    learning_rate: float = field(
+        default=1e-3, metadata={"above": 0, "help": "Initial learning rate."}
+    )
     weight_decay: float = field(default=0.0, metadata={"help": "Weight decay of adamw."})
     warmup_steps: int = field(default=0, metadata={"help": "Updates of linear warm-up."})
-    halve_after: int = field(default=6, metadata={"help": "Epochs before `halve` starts."})
+    halve_after: int = field(
+        default=6, metadata={"least": 0, "help": "Epochs before `halve` starts."}
+    )
     max_grad_norm: float = field(default=5.0, metadata={"help": "Maximum gradient norm."})
     patience: int = field(
-        default=2, metadata={"help": "Epochs without a better validation loss before stopping."}
+        default=2,
+        metadata={"least": 0, "help": "Epochs without a better validation loss before stopping."},
     )
     checkpoint_every: int = field(default=500, metadata={"help": "Updates between checkpoints."})
     gradient_accumulation_steps: int = field(
@@ -49,6 +57,9 @@ class TrainingConfig:
             "choices": SCHEDULES,
         },
     )
+
+    def __post_init__(self) -> None:
+        check_settings(self)
 
 
 @dataclass
@@ -73,6 +84,7 @@ class DiscriminatorConfig(TrainingConfig):
     )
 
     def __post_init__(self):
+        check_settings(self)
         losses = ("pointwise", "pairwise")
         check_choices(self, loss=losses, optimizer=OPTIMIZERS, schedule=SCHEDULES)
         check_memory(self)
@@ -121,12 +133,15 @@ class GeneratorConfig(TrainingConfig):
     kl_steps: int = field(
         default=-1,
         metadata={
+            "no_limit": True,
+            "least": 0,
             "help": "Of vhred: updates until the KL term has its full weight; -1 is half of all, "
-            "75000 the paper's, 0 the released code's."
+            "75000 the paper's, 0 the released code's.",
         },
     )
 
     def __post_init__(self):
+        check_settings(self)
         check_choices(
             self, optimizer=OPTIMIZERS, schedule=SCHEDULES, weighting=("none", "tf-idf"),
             average_over=("tokens", "responses"), loss_on=("response", "all"),
@@ -189,18 +204,24 @@ class DiscriminatorRun:
         metadata={"help": "Of zero-shot: log-probability, log-rank, entropy, fast-detectgpt."},
     )
     hidden_size: int = field(default=128, metadata={"help": "Width of recurrent models."})
-    dropout: float = field(default=0.2, metadata={"help": "Of recurrent models."})
+    dropout: float = field(default=0.2, metadata={"share": True, "help": "Of recurrent models."})
     context_turns: int = field(default=2, metadata={"help": "Turns of context."})
     filter: str = field(default="none", metadata={"help": "none, li or bruni."})
-    max_pairs: int = field(default=1_500, metadata={"help": "Training pairs at most; -1 is all."})
+    max_pairs: int = field(
+        default=1_500, metadata={"no_limit": True, "help": "Training pairs at most; -1 is all."}
+    )
     max_eval_pairs: int = field(
-        default=2_000, metadata={"help": "Validation and test pairs at most; -1 is all."}
+        default=2_000,
+        metadata={"no_limit": True, "help": "Validation and test pairs at most; -1 is all."},
     )
     output_dir: str = field(default="runs/discriminator", metadata={"help": "Output folder."})
     resume: bool = field(default=False, metadata={"help": "Continue from the last checkpoint."})
     log_with: str | None = field(
         default=None, metadata={"help": "Tracker of Accelerate: tensorboard, wandb, trackio, all."}
     )
+
+    def __post_init__(self) -> None:
+        check_settings(self)
 
 
 @dataclass
@@ -233,13 +254,14 @@ class GeneratorRun:
             "help": "Tokens of context and response in all; of each of them for seq2seq and vhred."
         },
     )
-    dropout: float = field(default=0.1, metadata={"help": "Of a new model."})
+    dropout: float = field(default=0.1, metadata={"share": True, "help": "Of a new model."})
     embedding_size: int | None = field(
         default=None, metadata={"help": "Of seq2seq and vhred; hidden_size by default."}
     )
     latent_size: int = field(default=100, metadata={"help": "Latent units of vhred."})
     word_drop: float = field(
-        default=0.25, metadata={"help": "Of vhred: share of the decoder's input words dropped."}
+        default=0.25,
+        metadata={"share": True, "help": "Of vhred: share of the decoder's input words dropped."},
     )
     latent: str = field(
         default="mean",
@@ -256,13 +278,19 @@ class GeneratorRun:
         default="none", metadata={"help": "none, li or bruni, beside the limits that follow."}
     )
     min_response: int = field(
-        default=5, metadata={"help": "Tokens of a response at least (Li et al., 2017)."}
+        default=5, metadata={"least": 0, "help": "Tokens of a response at least (Li et al., 2017)."}
     )
     max_response: int | None = field(default=40, metadata={"help": "Tokens at most."})
     max_context: int | None = field(default=None, metadata={"help": "Tokens of all its turns."})
-    max_passages: int = field(default=-1, metadata={"help": "Training passages; -1 is all."})
-    max_eval_passages: int = field(default=1_000, metadata={"help": "Validation and test."})
-    samples: int = field(default=5, metadata={"help": "Contexts answered after each epoch."})
+    max_passages: int = field(
+        default=-1, metadata={"no_limit": True, "help": "Training passages; -1 is all."}
+    )
+    max_eval_passages: int = field(
+        default=1_000, metadata={"no_limit": True, "help": "Validation and test."}
+    )
+    samples: int = field(
+        default=5, metadata={"least": 0, "help": "Contexts answered after each epoch."}
+    )
     output_dir: str = field(default="runs/generator", metadata={"help": "Output folder."})
     resume: bool = field(default=False, metadata={"help": "Continue from the last checkpoint."})
     log_with: str | None = field(
@@ -270,6 +298,7 @@ class GeneratorRun:
     )
 
     def __post_init__(self):
+        check_settings(self)
         if self.direction not in DIRECTIONS:
             choices = ", ".join(DIRECTIONS)
             raise BadInput(f"`direction` is {choices}, but got {self.direction!r}.")

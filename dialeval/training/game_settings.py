@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from dialeval.dialogues import BadInput
 from dialeval.responders.decoding import TemperatureMixture
+from dialeval.settings.checks import check_settings
 from dialeval.settings.training import check_choices, check_memory
 
 
@@ -19,8 +20,12 @@ class GameConfig:
     hypotheses: int = field(default=5, metadata={"help": "Responses drawn for each context, n."})
     attack_batch: int = field(default=32, metadata={"help": "Contexts an attack step."})
     defence_batch: int = field(default=32, metadata={"help": "Pairs a defence step."})
-    attack_learning_rate: float = field(default=3e-5, metadata={"help": "Of Adam, generator."})
-    defence_learning_rate: float = field(default=1e-4, metadata={"help": "Of Adam, HvM."})
+    attack_learning_rate: float = field(
+        default=3e-5, metadata={"above": 0, "help": "Of Adam, generator."}
+    )
+    defence_learning_rate: float = field(
+        default=1e-4, metadata={"above": 0, "help": "Of Adam, HvM."}
+    )
     max_grad_norm: float = field(default=0.0, metadata={"help": "0 does not clip gradients."})
     max_new_tokens: int = field(default=30, metadata={"help": "Tokens of a response, end incl."})
     temperatures: list[float] = field(
@@ -89,6 +94,7 @@ class GameConfig:
     seed: int = field(default=0, metadata={"help": "Seed of everything that is drawn."})
 
     def __post_init__(self):
+        check_settings(self)
         check_choices(
             self, temperature_each=("context", "turn"), logprob_temperature=("1", "sampling"),
             average_over=("responses", "tokens"), reward=("score", "logit"),

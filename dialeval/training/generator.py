@@ -33,6 +33,7 @@ from dialeval.dialogues.types import text_hash
 from dialeval.metrics.results import Result
 from dialeval.metrics.training_results import Sample, StepProgress, TrainingResults
 from dialeval.models import Seq2SeqConfig, Seq2SeqGenerator, VhredConfig, VhredGenerator
+from dialeval.models.loading import from_pretrained
 from dialeval.models.tokenizers import bpe_tokenizer, word_tokenizer
 from dialeval.responders import respond
 from dialeval.responders.decoding import DECODINGS
@@ -287,7 +288,8 @@ def subsample(passages: Passages, limit: int, seed: int) -> Passages:
 
 def _tokenizer(run: GeneratorRun, passages: Passages) -> Any:
     if run.tokenizer not in ("bpe", "words"):
-        return AutoTokenizer.from_pretrained(run.tokenizer)
+        hint = "Give bpe, words, a folder, or a name on the Hub."
+        return from_pretrained(AutoTokenizer, run.tokenizer, what="tokenizer", hint=hint)
     make = bpe_tokenizer if run.tokenizer == "bpe" else word_tokenizer
     return make(texts_of(passages), run.vocab_size)
 

@@ -8,6 +8,7 @@ from dialeval.dialogues.encoding import InputFormat, input_format
 from dialeval.dialogues.storage import texts_of
 from dialeval.models import DISCRIMINATORS, TransformerDiscriminator
 from dialeval.models.adapters import add_lora, freeze_backbone
+from dialeval.models.loading import from_pretrained, unloadable
 from dialeval.models.packages import minilm_path
 from dialeval.models.tokenizers import bpe_tokenizer, word_tokenizer
 from dialeval.registry import unknown_name
@@ -51,8 +52,12 @@ def _transformer(run: DiscriminatorRun) -> tuple[Any, Any, InputFormat]:
     from transformers import AutoTokenizer
 
     name = minilm_path() if run.backbone in (None, "minilm") else run.backbone
-    model: Any = TransformerDiscriminator.from_backbone(str(name))
-    tokenizer = AutoTokenizer.from_pretrained(name)
+    try:
+        model: Any = TransformerDiscriminator.from_backbone(str(name))
+    except Exception as error:
+        hint = "Give --backbone a folder of an encoder or decoder, or its name on the Hub."
+        raise unloadable(error, name, "backbone", hint) from error
+    tokenizer = from_pretrained(AutoTokenizer, name, what="tokenizer")
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     if run.tune == "lora":
@@ -72,4 +77,5 @@ def _tokenizer(run: DiscriminatorRun, pairs: Passages) -> Any:
         return bpe_tokenizer(texts_of(pairs), run.vocab_size)
     from transformers import AutoTokenizer
 
-    return AutoTokenizer.from_pretrained(run.tokenizer)
+    hint = "Give words, bpe, a folder, or a name on the Hub."
+    return from_pretrained(AutoTokenizer, run.tokenizer, what="tokenizer", hint=hint)

@@ -68,7 +68,7 @@ def test_every_format_and_what_is_left_in_the_folder(files, tmp_path):
                  "--system", "blue=many.jsonl", "--system", "parrot", *QUICK)  # fmt: skip
     code, out, err = run(*arguments)
     assert code == 0, err
-    assert "[bot]: distinguishable from human. svm-unigram " in out
+    assert "[bot] is given away by its format: one rule, “system if it ends with beep”" in out
     assert "AdverSuc" in out
     assert "80 contexts are few" in err and "report.html" in err
     results = written(tmp_path / "x")
@@ -124,7 +124,10 @@ def test_markup_in_responses_and_names_is_printed_as_it_is(files, write, tmp_pat
     code, out, err = run("evaluate", "--human", "human.jsonl", "--system", "[/x]=odd.jsonl",
                          *QUICK, "-o", "x")  # fmt: skip
     assert code == 0, err
-    assert "[/x]: distinguishable from human. svm-unigram" in out and "'[/bold] oh [red]'" in err
+    assert (
+        "[/x] is easy to spot: an evaluator is right in 100 of 100" in out
+        and "'[/bold] oh [red]'" in err
+    )
 
 
 # Evaluators that are not retrained, and a second human.
@@ -218,7 +221,8 @@ def test_a_second_human_is_in_the_table_but_is_no_system(write, tmp_path):
     assert [row["system"] for row in results["verdicts"]] == ["parrot"]
     page = (tmp_path / "x" / "report.html").read_text("utf-8")
     cards = page.split('id="results"')[0]
-    assert "second human" in page and "second human" not in cards.split('<div class="cards">')[1]
+    assert "second human" in page and "<bdi>second human</bdi>" not in cards
+    assert "a second human" in cards  # as a mark to compare with
     code, out, _ = run("check", "x", "--min", "adversuc=0")
     assert code == 0 and out.count("pass:") == 1 and "second human" not in out
     code, out, _ = run("check", "x", "--min", "adversuc=0", "--system", "second human")

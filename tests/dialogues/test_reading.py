@@ -36,7 +36,7 @@ def test_unknown_columns_and_roles_are_kept(write):
     assert (passage.author, passage.extra) == ("bot", {"rating": 4.5})
 
 
-def test_chat_messages_are_read_as_they_are(write):
+def test_chat_messages_are_turns_without_the_system_prompt(write):
     messages = [
         {"role": "system", "content": "Be kind."},
         {"role": "user", "content": "hi"},
@@ -49,7 +49,7 @@ def test_chat_messages_are_read_as_they_are(write):
         ("hello", "smol"),  # "hi" has no context: only a system message comes before it
         ("bye", "human"),
     ]
-    assert [turn.speaker for turn in passages[0].context] == ["system", "user"]
+    assert [turn.speaker for turn in passages[0].context] == ["user"]
 
 
 def test_a_json_array_is_read_like_lines(write):

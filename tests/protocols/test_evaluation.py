@@ -729,7 +729,8 @@ def test_baselines_that_cannot_be_computed_leave_adversuc(monkeypatch, tmp_path)
         assert (row["shuffled_predicted_human"] is None) == (row["fold"] == fold)
         assert row["response_only_predicted_human"] is not None
     # The spy does not read the context: on the folds that have it, the baseline is AdverSuc.
-    assert success.details["shuffled_context"] == success.details["response_only"] == 0.0
+    assert success.details["shuffled_context_accuracy"] == 1.0
+    assert success.details["response_only_accuracy"] == 1.0
     again = evaluate(data, run)
     assert again.warnings == results.warnings  # from the cache, too
 
@@ -744,8 +745,8 @@ def test_an_evaluator_that_needs_a_context_keeps_its_adversuc(monkeypatch, tmp_p
         align(to_passages(small[0]), small[1]), quick(tmp_path, evaluators=["reader"], twins=True)
     )
     success = one(results, "adversuc", "bot", "reader")
-    assert success.value == 0.0 and success.details["response_only"] is None
-    assert success.details["shuffled_context"] == 0.0
+    assert success.value == 0.0 and success.details["response_only_accuracy"] is None
+    assert success.details["shuffled_context_accuracy"] == 1.0
     assert any(text.startswith("No response-only baseline") for text in results.warnings)
 
 

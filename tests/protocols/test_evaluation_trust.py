@@ -102,7 +102,7 @@ def test_the_twin_shows_what_a_response_reveals_and_not_what_the_evaluator_relie
         quick(tmp_path, evaluators=["svm-unigram"], twins=True),
     )
     random = one(results, "machine_vs_random", "bot", "svm-unigram")
-    assert random.details["response_only"] > 0.95  # the marker is in the response
+    assert random.details["response_only_accuracy"] > 0.95  # the marker is in the response
     assert random.details["gap"] == pytest.approx(0.0, abs=0.05)
 
 

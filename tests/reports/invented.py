@@ -70,7 +70,7 @@ def simulate_evaluator(
     names = ("accuracy", "machines_predicted_human", "pairwise_accuracy", "auroc", "tpr_at_5_fpr")
     details = {name: first[name] for name in names}
     errors = {"scenarios": third["scenarios"], "noise_floor": third["noise_floor"]}
-    machine = {"response_only": 0.6, "gap": -0.03}
+    machine = {"response_only_accuracy": 0.6, "gap": -0.03}
     return [
         make_result("adversuc", system, evaluator, first, "adversuc", p_value=0.0002, **details),
         make_result("machine_vs_random", system, evaluator, second, "accuracy", **machine),
@@ -179,6 +179,7 @@ class Page(HTMLParser):
     def __init__(self, page):
         super().__init__()
         self.open, self.tags, self.attributes, self.text = [], [], [], ""
+        self.script = ""
         self.feed(page if isinstance(page, str) else page.read_text(encoding="utf-8"))
         assert self.open == []
 
@@ -196,7 +197,8 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data):
-        self.text += data if "style" not in self.open else ""
+        self.script += data if "script" in self.open else ""
+        self.text += data if not {"style", "script"} & set(self.open) else ""
 
     def values(self, name) -> list[str]:
         return [value for _, key, value in self.attributes if key == name]

@@ -10,12 +10,12 @@ from dialeval.metrics.evaluation_results import (
 )
 from dialeval.reports.evaluation import (
     evaluation_table,
+    headline_lines,
     notebook_html,
     render_report,
     to_latex,
     to_markdown,
     to_text,
-    verdict_lines,
 )
 from dialeval.reports.evaluation.rows import (
     FLAT,
@@ -42,11 +42,12 @@ def test_the_terminal_shows_every_number_of_a_row(evaluation):
     lines = shown(evaluation_table(evaluation, 116), 116).splitlines()
     line = next(line for line in lines if " svm-u" in line)
     main, machine = result_of(evaluation, "adversuc"), result_of(evaluation, "machine_vs_random")
-    numbers = [main.value, main.low, main.high, machine.value, 0.6, 0.8125,
+    numbers = [main.value, machine.value, 0.6, 0.8125,
                result_of(evaluation, "ere").value, main.details["auroc"]]  # fmt: skip
     for number in numbers:
         assert short(number) in line
     assert f" {100 * (1 - main.value):.0f} % " in line
+    assert f" {100 * (1 - main.high):.0f}–{100 * (1 - main.low):.0f} % " in line
     assert line.startswith("bot") and " 120 " in line and "−.030" in line and "<.001" in line
     assert " .62 " in line  # relevance
 
@@ -151,23 +152,29 @@ def test_a_name_cannot_reach_the_terminal_as_markup_or_control(evaluation):
         replace(evaluation, verdicts=verdicts),
         lambda row: replace(row, system=row.system and name),
     )
-    text = shown(evaluation_table(evaluation), 200) + shown(verdict_lines(evaluation)[0])
+    text = shown(evaluation_table(evaluation), 200) + shown(headline_lines(evaluation)[0])
     assert text.count("[red]x[/] \ufffd[31m") == 2 and "\x1b" not in text
 
 
-def test_a_verdict_line_explains_and_notes(evaluation):
-    line = verdict_lines(evaluation)[0].plain
-    assert line == (
-        "bot: distinguishable from human. svm-unigram detects bot. Note: format leak of bot."
+def test_the_headline_answers_in_five_lines(evaluation):
+    line, facts = headline_lines(evaluation)[:2]
+    assert line.plain.startswith(
+        "bot is given away by its format: one rule, “system if it SHOUTS”, is right in 88 of 100 "
+        "cases; the evaluator in 77; 50 is chance."
     )
+    assert "95 % interval 70 to 80, 60 contexts, p = .001" in line.plain
+    names = [text.split()[0] for text in shown(facts, 200).splitlines()]
+    assert names == ["Why", "Trust", "Careful", "Next"]
+    assert "dialeval data leaks human.jsonl bot.jsonl --normalise" in shown(facts, 200)
 
 
 def test_results_print_as_a_table_and_show_as_html_in_a_notebook(evaluation):
     text, html = to_text(evaluation), notebook_html(evaluation)
     assert str(evaluation) == text and evaluation._repr_html_() == html
     value = short(result_of(evaluation, "adversuc").value)
-    for part in ("distinguishable from human", value, "svm-unigram"):
+    for part in (value, "svm-unigram", "bot"):
         assert part in text and part in html
+    assert "is given away by its format" in text and "distinguishable from human" in html
     assert "&lt;script" in notebook_html(rename_system(evaluation, "bot", NASTY))
     assert "<script" not in notebook_html(rename_system(evaluation, "bot", NASTY))
 

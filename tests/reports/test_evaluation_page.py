@@ -1,5 +1,7 @@
 """The HTML page of an evaluation, also when parts are missing."""
 
+import base64
+import hashlib
 import json
 import re
 from collections.abc import Callable
@@ -82,8 +84,9 @@ def test_corners_are_named_by_adversuc_and_machine_vs_random():
 
 
 def test_the_page_has_every_section_in_order_with_the_verdict_first(page):
-    order = ["verdict", "results", "reliability", "scores", "corners", "length", "learning",
-             "examples", "warnings", "settings", "signature", "glossary"]  # fmt: skip
+    order = ["verdict", "cues", "relevance", "results", "reliability", "examples", "scores",
+             "length", "learning", "corners", "warnings", "settings", "signature",
+             "glossary"]  # fmt: skip
     ids = page.values("id")
     assert [name for name in ids if name in order] == order
     assert len(ids) == len(set(ids))
@@ -108,15 +111,26 @@ def test_the_page_shows_the_numbers_of_the_results(invented, page):
     assert f"+{scenario['deviation']:.3f}".replace("+0", "+") in page.text
     accuracy = 100 * (1 - result_of(invented[1], "adversuc").value)
     assert f"{accuracy:.0f} % (AdverSuc ≤ " in page.text
-    for text in ("svm-unigram detects bot.", "Note: format leak of bot", "system if it SHOUTS",
+    for text in ("svm-unigram detects bot.", "One rule, “system if it SHOUTS”",
                  "detectable share of random human replies", "human reply 3", "turn 7 of talk 1",
                  "2 earlier turns", "Two contexts left out.", "decision.threshold",
                  "folds:5|ctx:2"):  # fmt: skip
         assert text in page.text
 
 
+def assert_only_own_script(page: Page) -> None:
+    """One script, without a source, that the page's policy allows by its hash."""
+    assert page.tags.count("script") == 1
+    [policy] = [value for value in page.values("content") if "default-src" in value]
+    assert policy.startswith("default-src 'none'") and "unsafe-eval" not in policy
+    digest = base64.b64encode(hashlib.sha256(page.script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}';" in policy
+    assert page.script.startswith('"use strict";') and "alert" not in page.script
+
+
 def test_the_page_is_self_contained(page):
-    assert "script" not in page.tags and "link" not in page.tags and "img" not in page.tags
+    assert_only_own_script(page)
+    assert "link" not in page.tags and "img" not in page.tags
     assert not [value for value in page.values("src") + page.values("xlink:href")]
     assert all(link.startswith("#") for link in page.values("href"))
     assert not [name for _, name, _ in page.attributes if name.startswith("on")]
@@ -128,8 +142,9 @@ def test_pictures_and_tables_can_be_read_aloud(page):
     assert page.tags.count("caption") == page.tags.count("table") > 0
     scopes = page.values("scope")
     assert set(scopes) == {"col", "row", "rowgroup"} and len(scopes) == page.tags.count("th")
-    plots = page.tags.count("svg") - page.values("aria-hidden").count("true")
-    assert page.values("role").count("img") == plots == 3 * (1 + 2 + 2 + 1) + 2
+    plots = page.tags.count("svg") - page.attributes.count(("svg", "aria-hidden", "true"))
+    assert plots == 3 * (1 + 2 + 2 + 1) + 2 + 1  # and the scatter of human-like and relevant
+    assert page.values("role").count("img") == plots + 3 * 2  # and two scales per system
     assert all(page.values("aria-label"))
 
 
@@ -170,7 +185,7 @@ def test_nothing_that_a_user_or_model_wrote_becomes_markup(evaluation, tmp_path)
     content["verdicts"].append({**content["verdicts"][0], "system": name})
     (tmp_path / "results.json").write_text(json.dumps(content))
     page = Page(write_report(tmp_path))
-    assert "script" not in page.tags
+    assert_only_own_script(page)
     assert not [name for _, name, _ in page.attributes if name.startswith("on")]
     cleaned = NASTY.replace("\x1b", "\ufffd").replace("\ud800", "\ufffd")
     assert page.text.count(cleaned) > 20

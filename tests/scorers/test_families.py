@@ -11,7 +11,7 @@ from dialeval.scorers.families import FeatureStore, texts_of_pairs
 from dialeval.scorers.gaussian import SHRINKAGE, class_ratio, mutual_information
 from dialeval.scorers.likelihoods import ContextLikelihood
 from dialeval.scorers.linear_features import Fold
-from dialeval.scorers.linear_solvers import fit_family
+from dialeval.scorers.linear_solvers import TrainingSet, fit_family
 from dialeval.scorers.matching import PATH, TOWERS, Matcher, default_matcher, lexical_features
 from dialeval.scorers.row_cache import RowCache
 from dialeval.scorers.stack import StackScorer
@@ -64,7 +64,8 @@ def made_rows(n: int, width: int) -> tuple[np.ndarray, np.ndarray, list[Fold]]:
 @pytest.mark.parametrize(("n", "width"), [(60, 5), (30, 40)])  # by columns, and by rows
 def test_ridge_values_equal_those_of_separate_fits(n, width):
     rows, labels, folds = made_rows(n, width)
-    model, values = fit_family(rows, labels, folds, 0, 0.5)
+    everything = TrainingSet(np.arange(n), labels, folds)
+    ((model, values),) = fit_family(rows, [everything], 0, 0.5)
     standard = (rows - rows.mean(0)) / rows.std(0)
     for fold in folds:
         ridge = Ridge(alpha=0.5 * fold.learn.sum(), fit_intercept=False)
@@ -122,7 +123,7 @@ def test_lexical_features_read_marks_openings_words_and_pairs():
 
 
 def test_the_towers_are_small_and_survive_saving(tmp_path):
-    assert PATH.stat().st_size <= 350_000
+    assert PATH.stat().st_size <= 400_000
     matcher = default_matcher()
     states = np.random.default_rng(0).normal(0, 0.05, (3, 4, 384)).astype(np.float16)
     texts = ["Where is it?", "In the kitchen.", ""]
@@ -184,3 +185,22 @@ def test_contexts_of_other_speakers_make_no_difference():
     turns = (Turn("A", "Hi"), Turn("B", "Hello"))
     others = tuple(Turn("X", turn.text) for turn in turns)
     assert texts_of_pairs([Passage(turns, "Bye")]) == texts_of_pairs([Passage(others, "Bye")])
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_training_sets_that_are_fitted_together_equal_those_fitted_alone(sparse):
+    rng = np.random.default_rng(5)
+    dense = np.where(rng.random((40, 6)) < 0.5, rng.normal(size=(40, 6)), 0).astype("f4")
+    sets = []
+    for rows in (np.arange(30), np.arange(10, 40), np.repeat(np.arange(10), 3)):
+        part = rows // 2 % 3
+        folds = [Fold(part != k, part == k) for k in range(3)]
+        sets.append(TrainingSet(rows, rows % 2, folds))
+    together = fit_family(csr_matrix(dense) if sparse else dense, sets, 0, 0.1)
+    for one, (model, values) in zip(sets, together, strict=True):
+        alone = dense[one.rows]
+        separate = TrainingSet(np.arange(len(alone)), one.labels, one.folds)
+        matrix = csr_matrix(alone) if sparse else alone
+        ((expected, expected_values),) = fit_family(matrix, [separate], 0, 0.1)
+        np.testing.assert_allclose(model(alone), expected(alone), rtol=1e-3, atol=1e-4)
+        np.testing.assert_allclose(values, expected_values, rtol=1e-3, atol=1e-4)

@@ -119,7 +119,7 @@ def test_foreign_and_broken_folders_say_what_is_missing(tmp_path):
         load_scorer(tmp_path / "foreign")
     save_scorer(make_scorer(), tmp_path / "judge")
     (tmp_path / "judge" / "model.safetensors").unlink()
-    with pytest.raises(BadInput, match="it is not complete"):
+    with pytest.raises(BadInput, match="cannot be loaded"):
         load_scorer(tmp_path / "judge")
     with pytest.raises(BadInput, match="expected a folder or a name on the Hub"):
         load_scorer("nowhere")

@@ -218,7 +218,7 @@ def test_saved_and_loaded_scores_are_equal(model, tokenizer, measure, tmp_path):
 def test_a_folder_without_a_model_says_so(model, tokenizer, tmp_path):
     folder = save_scorer(ZeroShotScorer(model, tokenizer), tmp_path / "zero")
     (folder / "model.safetensors").unlink()
-    with pytest.raises(BadInput, match="no language model can be loaded"):
+    with pytest.raises(BadInput, match="the language model cannot be loaded"):
         load_scorer(folder)
 
 

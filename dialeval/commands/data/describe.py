@@ -8,17 +8,16 @@ import typer
 
 from dialeval.commands.console import out, say
 from dialeval.commands.data import options as o
+from dialeval.commands.settings import with_settings
+from dialeval.settings.inputs import InputSettings
 
 
+@with_settings(inputs=InputSettings)
 def describe(
+    inputs: InputSettings,
     files: o.Files,
-    format: o.Format = None,
-    skip_bad: o.SkipBad = False,
     author: o.Author = None,
-    column: o.Column = None,
-    turn_separator: o.Separator = None,
     against: o.Against = None,
-    num_proc: o.NumProc = 1,
     png: Annotated[
         Path | None, typer.Option(help="Where the picture goes; NAME.describe.png by default.")
     ] = None,
@@ -29,9 +28,7 @@ def describe(
     from dialeval.dialogues.statistics import describe as description_of
     from dialeval.reports.description import description_plot, description_tables
 
-    options = o.read_options(
-        format, skip_bad, author, column, turn_separator, allow_empty=True, num_proc=num_proc
-    )
+    options = o.read_options(inputs, author=author, allow_empty=True)
     description = description_of(*o.read_files(files, options, against))
     if as_json:
         print(json.dumps(description.to_dict(), ensure_ascii=False, indent=2))

@@ -2,23 +2,25 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.markup import escape
 
 from dialeval.commands.console import out, say
 from dialeval.commands.data import options as o
+from dialeval.commands.settings import with_settings
+from dialeval.settings.inputs import SidedInputSettings
 
 if TYPE_CHECKING:
     from dialeval.dialogues import Passages
 
 
+@with_settings(inputs=SidedInputSettings)
 def leaks(
+    inputs: SidedInputSettings,
     human: Annotated[str, typer.Argument(help="Human responses.")],
     system: Annotated[str, typer.Argument(help="A system's responses to the same contexts.")],
-    format: o.Format = None,
-    skip_bad: o.SkipBad = False,
-    column: o.Column = None,
     only: Annotated[
         str | None, typer.Option(help="Name of the system, of a file with several authors.")
     ] = None,
@@ -42,7 +44,7 @@ def leaks(
     from dialeval.protocols.leaks import find_leaks, normaliser_for
     from dialeval.reports.leaks import leak_tables
 
-    human_side, system_side = _sides(human, system, only, format, skip_bad, column)
+    human_side, system_side = _sides(human, system, only, inputs)
     report = find_leaks(human_side, system_side, seed=seed)
     reports = [report]
     if normalise:
@@ -71,11 +73,16 @@ def _names(human: str, system: str) -> tuple[str, str]:
     return (one, other) if one != other else (f"{one}-human", f"{other}-system")
 
 
-def _sides(human: str, system: str, only: str | None, *how: Any) -> tuple["Passages", "Passages"]:
+def _sides(
+    human: str, system: str, only: str | None, inputs: SidedInputSettings
+) -> tuple["Passages", "Passages"]:
     """Passages of the human and of the system; both may be in one file."""
     from dialeval.dialogues import BadInput, authors, by_author
 
-    human_side, system_side = (_read(path, *how) for path in (human, system))
+    role, roles = inputs.system_roles()
+    system_role = roles.get(only or "", role)
+    human_side = _read(human, inputs, "human", inputs.human_role or inputs.role)
+    system_side = _read(system, inputs, only or "system", system_role)
     names = [name for name in authors(system_side) if name != "human"]
     if only or len(names) > 1:
         if only not in names:
@@ -92,15 +99,19 @@ def _sides(human: str, system: str, only: str | None, *how: Any) -> tuple["Passa
     ), system_side
 
 
-def _read(path: str, format: str | None, skip_bad: bool, column: list[str] | None) -> "Passages":
+def _read(path: str, inputs: SidedInputSettings, side: str, role: str | None) -> "Passages":
     """Passages of a file; plain text in no other format is one response per line."""
     from dialeval.dialogues import BadInput, format_of
 
+    format = inputs.input_format
     if format is None and Path(path).is_file():
         try:
             format_of(Path(path))
         except BadInput:
-            say(f"Read [bold]{Path(path).name}[/] as one response per line (else: --format NAME)")
+            name = escape(Path(path).name)
+            say(f"Read [bold]{name}[/] as one response per line (else: --input-format NAME)")
             format = "lines"
-    options = o.read_options(format, skip_bad, None, column, allow_empty=True, keep_duplicates=True)
+    options = o.read_options(
+        inputs, format=format, side=side, role=role, allow_empty=True, keep_duplicates=True
+    )
     return o.read_files([path], options)[0]

@@ -1,60 +1,31 @@
 """Options that several commands share, and reading files with them."""
 
+from __future__ import annotations
+
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
 
 from dialeval.commands.console import counting, err, say
+from dialeval.settings.inputs import InputSettings
+
+if TYPE_CHECKING:
+    from dialeval.dialogues import Passages, ReadOptions, ReadReport
 
 Files = Annotated[
     list[str],
     typer.Argument(help="Corpus files (or folders of some formats, or hub:owner/name:split)."),
 ]
-Format = Annotated[
-    str | None,
-    typer.Option("--format", "-f", help="Format; guessed by default. See: dialeval data formats"),
-]
-SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Skip bad records, and list them.")]
 Author = Annotated[
     str | None, typer.Option(help="Author of the responses, in place of what the file says.")
-]
-Column = Annotated[
-    list[str] | None,
-    typer.Option(help="Name of a column in a table: response=reply. Repeatable."),
-]
-Separator = Annotated[
-    str | None,
-    typer.Option(help="Separator of turns, where a table has the context in one cell."),
-]
-ContextTurns = Annotated[
-    int | None,
-    typer.Option(
-        "--context-turns", "-k", help="Turns of context; 2 by default when dialogues are cut."
-    ),
-]
-Responses = Annotated[
-    str, typer.Option(help="Which turns of a dialogue are responses: every, last or one.")
-]
-FullContext = Annotated[
-    bool, typer.Option("--full-context", help="Only responses that have all -k turns before them.")
-]
-Filter = Annotated[str, typer.Option(help="Preset of a paper: none, li or bruni.")]
-MinResponse = Annotated[int | None, typer.Option(help="Minimum number of tokens in a response.")]
-MaxResponse = Annotated[int | None, typer.Option(help="Maximum number of tokens in a response.")]
-MinContext = Annotated[int | None, typer.Option(help="Minimum number of tokens in a context.")]
-MaxContext = Annotated[int | None, typer.Option(help="Maximum number of tokens in a context.")]
-Forbid = Annotated[
-    list[str] | None, typer.Option(help="Drop pairs with this token, such as <unk>. Repeatable.")
-]
-KeepDuplicates = Annotated[
-    bool, typer.Option("--keep-duplicates", help="Keep duplicate dialogues.")
 ]
 Against = Annotated[
     list[str] | None,
     typer.Option(help="File of another split; its dialogues are dropped here. Repeatable."),
 ]
-NumProc = Annotated[int, typer.Option(help="Number of processes that parse.")]
 Seed = Annotated[int, typer.Option(help="Random seed.")]
 # Options of several experiments
 Human = Annotated[
@@ -66,7 +37,6 @@ Limit = Annotated[
     int | None,
     typer.Option(help="Maximum number of contexts, drawn by dialogue; 500 without --human."),
 ]
-InputFormat = Annotated[str | None, typer.Option(help="Format of the files; guessed by default.")]
 Folds = Annotated[int, typer.Option(help="Number of cross-fitting folds, by dialogue.")]
 NewTokens = Annotated[int, typer.Option(help="Maximum response length of live systems.")]
 DecodingName = Annotated[
@@ -86,63 +56,50 @@ StrategySetting = Annotated[
 ]
 
 
-def read_options(
-    format: str | None = None,
-    skip_bad: bool = False,
-    author: str | None = None,
-    column: list[str] | None = None,
-    turn_separator: str | None = None,
-    context_turns: int | None = None,
-    responses: str = "every",
-    full_context: bool = False,
-    filter: str = "none",
-    min_response: int | None = None,
-    max_response: int | None = None,
-    min_context: int | None = None,
-    max_context: int | None = None,
-    forbid: list[str] | None = None,
-    **rest: Any,
-) -> Any:
+def read_options(inputs: InputSettings | None = None, **rest: Any) -> ReadOptions:
     """[`ReadOptions`] from the options of a command.
 
     Args:
-        format, skip_bad, author, column, turn_separator, context_turns, responses, full_context:
-            See the options of the same names.
-        filter, min_response, max_response, min_context, max_context, forbid:
-            See the options of the same names.
+        inputs (`InputSettings`, *optional*):
+            The options of the command line.
         rest:
             Further fields of `ReadOptions`.
 
     Returns:
         `ReadOptions`: What `read` takes.
     """
-    from dataclasses import replace
-
     from dialeval.dialogues import FILTERS, BadInput, Cut, ReadOptions
 
-    if filter not in FILTERS:
-        raise BadInput(f"Unknown filter {filter!r}.", hint=f"Choose one of {', '.join(FILTERS)}.")
+    inputs = inputs or InputSettings()
+    if inputs.filter not in FILTERS:
+        hint = f"Choose one of {', '.join(FILTERS)}."
+        raise BadInput(f"Unknown filter {inputs.filter!r}.", hint=hint)
     limits: dict[str, Any] = {
-        "min_response": min_response,
-        "max_response": max_response,
-        "min_context": min_context,
-        "max_context": max_context,
-        "forbidden": tuple(forbid) if forbid else None,
+        "min_response": inputs.min_response,
+        "max_response": inputs.max_response,
+        "min_context": inputs.min_context,
+        "max_context": inputs.max_context,
+        "forbidden": tuple(inputs.forbid) if inputs.forbid else None,
     }
     given = {name: value for name, value in limits.items() if value is not None}
-    return ReadOptions(
-        format=format,
-        cut=Cut(context_turns, responses, full_context),  # type: ignore[arg-type]  # checked there
-        filters=replace(FILTERS[filter], **given),
-        skip_bad=skip_bad,
-        author=author,
-        columns=column_names(column or []),
-        turn_separator=turn_separator,
-        **rest,
-    )
+    cut = Cut(inputs.context_turns, inputs.responses, inputs.full_context)  # type: ignore[arg-type]  # checked there
+    fields: dict[str, Any] = {
+        "format": inputs.input_format,
+        "role": inputs.role,
+        "cut": cut,
+        "filters": replace(FILTERS[inputs.filter], **given),
+        "skip_bad": inputs.skip_bad,
+        "columns": column_names(inputs.column or []),
+        "turn_separator": inputs.turn_separator,
+        "keep_duplicates": inputs.keep_duplicates,
+        "num_proc": inputs.num_proc,
+    }
+    return ReadOptions(**{**fields, **rest})
 
 
-def read_files(paths: list[str], options: Any, against: list[str] | None = None) -> tuple[Any, Any]:
+def read_files(
+    paths: list[str], options: ReadOptions, against: list[str] | None = None
+) -> tuple[Passages, ReadReport]:
     """Read files and print progress, guessed formats and skipped records.
 
     Args:
@@ -162,9 +119,28 @@ def read_files(paths: list[str], options: Any, against: list[str] | None = None)
         passages, report = read(paths, options, against or (), progress)
     if options.format is None:
         for path, name in report.formats.items():
-            say(f"Read [bold]{Path(path).name}[/] as [bold]{name}[/] (another: --format NAME)")
+            say(f"Read [bold]{escape(Path(path).name)}[/] as [bold]{escape(name)}[/] "
+                "(another: --input-format NAME)")  # fmt: skip
+    _say_roles(report, options)
     _say_skipped(report.problems)
     return passages, report
+
+
+def _say_roles(report: ReadReport, options: ReadOptions) -> None:
+    """Print whose turns are the responses, and which messages are no turns."""
+    counts = [f"{name} ({count:,})" for name, count in report.roles.most_common(3)]
+    names = escape(" and ".join(counts))
+    author = options.author or options.side
+    if counts and (options.side or options.role):
+        say(f"Responses: the turns of {names}" + (f", as {escape(author)}" if author else ""))
+    elif len(counts) > 1 and not author:
+        say(
+            f"Responses: the turns of {names}; user is taken as human and assistant as a system. "
+            "Choose one with --role NAME, and name its author with --author."
+        )
+    if report.skipped:
+        kinds = ", ".join(f"{count:,} {kind}" for kind, count in report.skipped.most_common())
+        say(f"Skipped what is no turn: {kinds}")
 
 
 def _say_skipped(problems: list[Any], most: int = 20) -> None:

@@ -6,22 +6,20 @@ import typer
 
 from dialeval.commands.console import out
 from dialeval.commands.data import options as o
+from dialeval.commands.settings import with_settings
+from dialeval.settings.inputs import InputSettings
 
 
+@with_settings(inputs=InputSettings)
 def overlap(
+    inputs: InputSettings,
     training: Annotated[str, typer.Argument(help="What the system was trained on.")],
     evaluation: Annotated[str, typer.Argument(help="What it is evaluated on.")],
-    format: o.Format = None,
-    skip_bad: o.SkipBad = False,
-    column: o.Column = None,
-    num_proc: o.NumProc = 1,
 ) -> None:
     """List the evaluation dialogues that are in the training data; exit code 1 if any are."""
     from dialeval.dialogues import overlap as overlap_of
 
-    options = o.read_options(
-        format, skip_bad, None, column, keep_duplicates=True, num_proc=num_proc
-    )
+    options = o.read_options(inputs, keep_duplicates=True)
     train, _ = o.read_files([training], options)
     test, _ = o.read_files([evaluation], options)
     shared = overlap_of(test, train)

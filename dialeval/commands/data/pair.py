@@ -7,9 +7,13 @@ import typer
 
 from dialeval.commands.console import say
 from dialeval.commands.data import options as o
+from dialeval.commands.settings import with_settings
+from dialeval.settings.inputs import InputSettings
 
 
+@with_settings(inputs=InputSettings)
 def pair(
+    inputs: InputSettings,
     files: o.Files,
     scenario: Annotated[
         str,
@@ -36,22 +40,12 @@ def pair(
         int | None, typer.Option(help="Match response lengths in bins of so many tokens.")
     ] = None,
     seed: o.Seed = 0,
-    format: o.Format = None,
-    skip_bad: o.SkipBad = False,
-    column: o.Column = None,
-    turn_separator: o.Separator = None,
-    context_turns: o.ContextTurns = None,
-    filter: o.Filter = "none",
-    num_proc: o.NumProc = 1,
 ) -> None:
     """Make balanced pairs: human responses (label 1) and the other class (label 0)."""
     from dialeval.dialogues import Pairing, by_author, write_passages
 
     pairing = Pairing(scenario, not unpaired, random, match_length, seed)  # type: ignore[arg-type]  # checked there
-    options = o.read_options(
-        format, skip_bad, None, column, turn_separator, context_turns, filter=filter,
-        num_proc=num_proc,
-    )  # fmt: skip
+    options = o.read_options(inputs)
     passages, _ = o.read_files(files, options)
     other = o.read_files([machine], options)[0] if machine else None
     if system:

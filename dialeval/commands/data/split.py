@@ -8,9 +8,13 @@ import typer
 
 from dialeval.commands.console import out
 from dialeval.commands.data import options as o
+from dialeval.commands.settings import with_settings
+from dialeval.settings.inputs import InputSettings
 
 
+@with_settings(inputs=InputSettings)
 def split(
+    inputs: InputSettings,
     files: o.Files,
     output_dir: Annotated[
         Path, typer.Option("--output-dir", "-o", help="Folder for the parts and their card.")
@@ -23,28 +27,11 @@ def split(
     ] = None,
     ending: Annotated[str, typer.Option(help="jsonl, csv, tsv or parquet.")] = "jsonl",
     seed: o.Seed = 0,
-    format: o.Format = None,
-    skip_bad: o.SkipBad = False,
     author: o.Author = None,
-    column: o.Column = None,
-    turn_separator: o.Separator = None,
-    context_turns: o.ContextTurns = None,
-    responses: o.Responses = "every",
-    full_context: o.FullContext = False,
-    filter: o.Filter = "none",
-    min_response: o.MinResponse = None,
-    max_response: o.MaxResponse = None,
-    min_context: o.MinContext = None,
-    max_context: o.MaxContext = None,
-    forbid: o.Forbid = None,
-    num_proc: o.NumProc = 1,
 ) -> None:
     """Split a corpus by dialogue, from a hash, so that adding data never moves an example."""
     shares = _shares(parts, folds)
-    options = o.read_options(
-        format, skip_bad, author, column, turn_separator, context_turns, responses, full_context,
-        filter, min_response, max_response, min_context, max_context, forbid, num_proc=num_proc,
-    )  # fmt: skip
+    options = o.read_options(inputs, author=author)
     passages, report = o.read_files(files, options)
     write_parts(passages, report, options, shares, seed, output_dir, ending)
 
@@ -108,10 +95,15 @@ def _shares(parts: str, folds: int | None) -> dict[str, float]:
             raise BadInput(f"Cross-validation needs at least 2 folds, but got {folds}.")
         return {f"fold-{number}": 1 / folds for number in range(folds)}
     try:
-        return {
+        shares = {
             name.strip(): float(share)
             for name, share in (part.split("=") for part in parts.split(","))
         }
     except ValueError:
         hint = "Write it like generator=0.5,evaluator=0.3,test=0.2"
         raise BadInput(f"Cannot read the parts {parts!r}.", hint=hint) from None
+    for name in shares:
+        if not name or Path(name).name != name:
+            hint = "Use names without slashes, such as train and test."
+            raise BadInput(f"a part is named like a file, but got {name!r}.", hint=hint)
+    return shares

@@ -3,9 +3,11 @@
 import csv
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from dialeval.dialogues.formats import Head, reader
+from dialeval.dialogues.readers.messages import MESSAGE_LISTS, chat_record
 from dialeval.dialogues.sources import BadInput, Source
 from dialeval.dialogues.types import Dialogue, Reply, Turn, alternate
 
@@ -18,7 +20,9 @@ SCHEMA_COLUMNS = (
 @reader(
     "passages",
     example='{"id": "d1-2", "dialogue_id": "d1", "context": ["hi", "hello"], "response": "bye"}',
-    recognise=lambda head: {"context", "response"} <= head.keys,
+    recognise=lambda head: (
+        {"context", "response"} <= head.fields and "instruction" not in head.fields
+    ),
     by_line=True,
     whole=False,
 )
@@ -33,16 +37,14 @@ def read_passages_jsonl(source: Source) -> Iterator[Dialogue]:
     "chat",
     example='{"messages": [{"role": "user", "content": "hi"}, '
     '{"role": "assistant", "content": "hello"}]}',
-    recognise=lambda head: bool(
-        {"messages", "conversations"} & head.keys and {"role", "from"} & head.keys
-    ),
+    recognise=lambda head: _is_chat(head),
     by_line=True,
 )
 def read_chat(source: Source) -> Iterator[Dialogue]:
     """Chat messages with roles, one conversation a line."""
     for number, record in source.json_records():
         with source.record(number):
-            yield chat_record(record)
+            yield chat_record(record, source)
 
 
 @reader(
@@ -92,8 +94,9 @@ def read_parquet(source: Source) -> Iterator[Dialogue]:
 
 def table_record(record: Mapping[str, Any], source: Source) -> Dialogue:
     """A row of a table that holds either a context and a response, or chat messages."""
-    is_chat = "response" not in source.columns and {"messages", "conversations"} & set(record)
-    return chat_record(record) if is_chat else passage_record(record, source)
+    is_named = "response" in source.columns or source.answers
+    is_chat = not is_named and set(MESSAGE_LISTS) & set(record)
+    return chat_record(record, source) if is_chat else passage_record(record, source)
 
 
 def passage_record(record: Any, source: Source) -> Dialogue:
@@ -101,16 +104,18 @@ def passage_record(record: Any, source: Source) -> Dialogue:
     columns = source.columns
     if not isinstance(record, Mapping):
         raise BadInput(f"expected an object with a context and a response, found {record!r:.60}.")
-    values = {name: record.get(columns.get(name, name)) for name in SCHEMA_COLUMNS}
+    values: dict[str, Any] = {name: record.get(columns.get(name, name)) for name in SCHEMA_COLUMNS}
+    if source.answers:
+        return _answers_record(values, record, source)
     for name in ("context", "response"):
         if values[name] is None:
             _raise_missing(name, columns.get(name, name), record)
-    if not isinstance(values["response"], str):
-        raise BadInput(f"expected a text as response, found {values['response']!r:.60}.")
+    for name in ("response", "following"):
+        if values[name] is not None and not isinstance(values[name], str):
+            raise BadInput(f"expected a text as {name}, found {values[name]!r:.60}.")
     read = {columns.get(name, name) for name in SCHEMA_COLUMNS}
     extra = {key: value for key, value in record.items() if key not in read and value is not None}
-    kept = extra.pop("extra", None)
-    extra |= json.loads(kept) if isinstance(kept, str) and kept else kept or {}
+    extra |= _extra(extra.pop("extra", None))
     reply = Reply(
         author=_text(values["author"]) or "human",
         text=values["response"],
@@ -128,39 +133,26 @@ def passage_record(record: Any, source: Source) -> Dialogue:
     )
 
 
-def chat_record(record: Any) -> Dialogue:
-    """A whole conversation from `messages` with role and content (or ShareGPT's from and value)."""
-    messages = isinstance(record, Mapping) and (
-        record.get("messages") or record.get("conversations")
-    )
-    if not isinstance(messages, (list, tuple)):
-        raise BadInput('expected a list of {"role", "content"} under "messages".')
-    machine = _text(record.get("author")) or _text(record.get("model")) or "assistant"
-    extra = {
-        key: value
-        for key, value in record.items()
-        if key not in ("messages", "conversations", "id", "dialogue_id", "corpus", "language")
-    }
-    return Dialogue(
-        turns=tuple(_message(message, machine) for message in messages),
-        id=_text(record.get("dialogue_id")) or _text(record.get("id")),
-        corpus=_text(record.get("corpus")),
-        language=_text(record.get("language")) or None,
-        extra=extra,
-    )
-
-
-def _message(message: Any, machine: str) -> Turn:
-    if not isinstance(message, Mapping):
-        raise BadInput(f'expected {{"role", "content"}}, found {message!r:.60}.')
-    role = _text(message.get("role", message.get("from")))
-    text = message.get("content", message.get("value"))
-    if isinstance(text, list):  # content parts of multimodal chats: the text ones are the words
-        text = " ".join(part.get("text", "") for part in text if isinstance(part, Mapping))
-    if not role or not isinstance(text, str):
-        raise BadInput(f'expected {{"role", "content"}} with texts, found {message!r:.60}.')
-    author = machine if role in ("assistant", "gpt", "bot") else "human"
-    return Turn(role, text, _text(message.get("author")) or author)
+def _answers_record(
+    values: Mapping[str, Any], record: Mapping[str, Any], source: Source
+) -> Dialogue:
+    """A context with one answer of each author, from a table that has a column for each."""
+    if values["context"] is None:
+        _raise_missing("context", source.columns.get("context", "context"), record)
+    replies = []
+    for author, column in source.answers.items():
+        text = record.get(column)
+        if text is None or text == "":
+            source.skipped[f"rows without an answer of {author}"] += 1
+        elif not isinstance(text, str):
+            raise BadInput(f"expected a text as {column!r}, found {text!r:.60}.")
+        else:
+            replies.append(Reply(author, text, _text(values["id"])))
+    if not replies:
+        names = ", ".join(map(repr, source.answers.values()))
+        raise BadInput(f"no answer under {names}, only {', '.join(map(repr, record))}.")
+    id = _text(values["dialogue_id"]) or _text(values["id"])
+    return Dialogue(_context(values["context"], source.turn_separator), id, replies=tuple(replies))
 
 
 def _context(value: Any, separator: str | None) -> tuple[Turn, ...]:
@@ -209,11 +201,30 @@ def _read_delimited(source: Source, delimiter: str) -> Iterator[Dialogue]:
             yield table_record({k: v for k, v in row.items() if v not in (None, "")}, source)
 
 
+def _is_passages(head: Head) -> bool:
+    return {"context", "response"} <= head.fields and "instruction" not in head.fields
+
+
+def _is_chat(head: Head) -> bool:
+    has_roles = bool({"role", "from"} & head.keys) and "simulations" not in head.fields
+    return has_roles and bool(set(MESSAGE_LISTS) & head.fields)
+
+
 def _has_header(head: Head, delimiter: str) -> bool:
     cells = {cell.strip().strip('"') for cell in head.first.split(delimiter)}
     return {"context", "response"} <= cells or (
         "context" in cells and head.suffix == {",": ".csv", "\t": ".tsv"}[delimiter]
     )
+
+
+def _extra(value: Any) -> Mapping[str, Any]:
+    """The further columns of a record, as an object or as its JSON text."""
+    if isinstance(value, str) and value:
+        with suppress(ValueError):
+            value = json.loads(value)
+    if value and not isinstance(value, Mapping):
+        raise BadInput(f"expected an object as extra, found {value!r:.60}.")
+    return {key: item for key, item in (value or {}).items() if key not in SCHEMA_COLUMNS}
 
 
 def _raise_missing(name: str, column: str, record: Mapping[str, Any]) -> None:

@@ -139,7 +139,8 @@ def read_ubuntu_json(source: Source) -> Iterator[Dialogue]:
 
 
 def _recognise_threads(head: Head) -> bool:
-    return {"turns", "speaker", "text"} <= head.keys and not {"context", "messages"} & head.keys
+    is_other = {"context", "messages", "personas", "parentId", "complete"} & head.keys
+    return {"turns", "speaker", "text"} <= head.keys and not is_other
 
 
 @reader(

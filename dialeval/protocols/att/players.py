@@ -32,6 +32,7 @@ from dialeval.metrics.training_results import TrainingResults
 from dialeval.models import load_dialogrpt
 from dialeval.models.adapters import add_lora
 from dialeval.models.embedding import PrefilledEmbedder
+from dialeval.models.loading import from_pretrained
 from dialeval.models.sharing import discriminator_on
 from dialeval.protocols.att.negatives import (
     NEAR_COPY,
@@ -217,7 +218,7 @@ def _load_discriminator(name: str, format: str) -> Any:
     from transformers import AutoTokenizer
 
     name = name.removeprefix(_RANKER)
-    tokenizer = AutoTokenizer.from_pretrained(name)
+    tokenizer = from_pretrained(AutoTokenizer, name, what="tokenizer")
     return NeuralScorer(load_dialogrpt(name), tokenizer, input_format(format), Path(name).name)
 
 

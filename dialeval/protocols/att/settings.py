@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from dialeval.dialogues import BadInput
+from dialeval.settings.checks import check_settings
 from dialeval.training.game_settings import RELEASED, GameConfig
 
 METHODS = ("SL", "SL+HvR", "GAN", "ND", "ATT")
@@ -59,14 +60,17 @@ class AttRun:
         default="full", metadata={"help": "full, or lora: adapters on one frozen backbone."}
     )
     context_turns: int = field(default=1, metadata={"help": "Turns of context."})
-    min_response: int = field(default=3, metadata={"help": "Minimum tokens of a human response."})
+    min_response: int = field(
+        default=3, metadata={"least": 0, "help": "Minimum tokens of a human response."}
+    )
     max_response: int = field(default=20, metadata={"help": "Maximum tokens of a human response."})
     max_context: int = field(default=60, metadata={"help": "Maximum tokens of a context."})
     game_contexts: int = field(
-        default=4_000, metadata={"help": "Training contexts of the game; -1 is all."}
+        default=4_000,
+        metadata={"no_limit": True, "help": "Training contexts of the game; -1 is all."},
     )
     generator_passages: int = field(
-        default=24_000, metadata={"help": "Passages to train a generator on."}
+        default=24_000, metadata={"no_limit": True, "help": "Passages to train a generator on."}
     )
     generator_width: int = field(default=192, metadata={"help": "Hidden size of that generator."})
     generator_layers: int = field(default=3, metadata={"help": "Layers of that generator."})
@@ -79,7 +83,7 @@ class AttRun:
     )
     sl_epochs: int = field(default=2, metadata={"help": "Epochs of that training."})
     sl_learning_rate: float = field(
-        default=5e-4, metadata={"help": "Learning rate of that training."}
+        default=5e-4, metadata={"above": 0, "help": "Learning rate of that training."}
     )
     hvr_pairs: int = field(default=2_000, metadata={"help": "Pairs that HvR is trained on."})
     hvr_negatives: list[str] = field(
@@ -94,7 +98,8 @@ class AttRun:
     )
     test_contexts: int = field(default=300, metadata={"help": "Test contexts of the final table."})
     fresh_attackers: int = field(
-        default=2, metadata={"help": "New attackers on each frozen defender after the games."}
+        default=2,
+        metadata={"least": 0, "help": "New attackers on each frozen defender after the games."},
     )
     external: list[str] = field(
         default_factory=list,
@@ -110,6 +115,7 @@ class AttRun:
     )
 
     def __post_init__(self) -> None:
+        check_settings(self)
         unknown = [method for method in self.methods if method not in METHODS]
         if unknown or not self.methods:
             hint = f"Choose from {', '.join(METHODS)}."

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from dialeval.files import atomic_dir
 from dialeval.models import DynoNet, DynoNetConfig
+from dialeval.models.loading import from_pretrained
 from dialeval.models.modeling_dynonet import ITEM, SELECT
 from dialeval.protocols.cocoa.agents import MakeAgent
 from dialeval.protocols.cocoa.entities import EntityLinker, SchemaLinkers
@@ -71,7 +72,7 @@ class NeuralPolicy:
         """Read what `save` wrote."""
         content = json.loads((folder / VOCABULARY).read_text("utf-8"))
         schema = Schema({name: tuple(items) for name, items in content["schema"].items()})
-        model = DynoNet.from_pretrained(folder).eval()
+        model = from_pretrained(DynoNet, folder, what="agent").eval()
         return cls(model, GraphVocabulary(content["words"]), schema)
 
 

@@ -1,6 +1,8 @@
 """Scores for every response by an evaluator that was not trained on its dialogue."""
 
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,11 @@ import pyarrow.parquet as parquet
 
 from dialeval.dialogues import BadInput, Passages
 from dialeval.files import atomic_write
-from dialeval.protocols.evaluation.evaluators import Fit, FitContext
+from dialeval.protocols.evaluation.evaluators import Fit, FitContext, fit_each
 from dialeval.protocols.evaluation.folds import COLUMNS, Ablations, Folds, response_columns
 from dialeval.scorers import is_human
+
+logger = logging.getLogger(__name__)
 
 
 def crossfit(
@@ -53,32 +57,35 @@ def crossfit(
     Returns:
         `pa.Table`: Columns as in `COLUMNS`, one row per response.
     """
+    numbers = [number for number, test in enumerate(folds) if len(test)]
+    trains = [folds.train(number, share) for number in numbers]
+    scorers = fit_each(fit, trains, seed, fit_context)
+    twins = _fit_twins(fit, folds, numbers, seed, fit_context) if twin else repeat(None)
     tables, start = [], 0
-    for number, test in enumerate(folds):
-        if not len(test):
-            continue
-        scorer = fit(folds.train(number, share), seed, fit_context)
+    for number, scorer, blind in zip(numbers, scorers, twins, strict=False):
         on_scorer(number, scorer)
-        on_fold()
-        blind = _fit_twin(fit, folds.blind_train(number), seed, fit_context) if twin else None
-        if twin:
+        for _ in range(1 + twin):
             on_fold()
         ablations = folds.context_ablations(number) if twin or shuffled else None
         columns = folds.response_columns(number)
+        test = folds[number]
         tables.append(score_pairs(scorer, test, number, start, ablations, columns, blind, shuffled))
         start += len(test) // 2
     return pa.concat_tables(tables)
 
 
-def _fit_twin(fit: Fit, pairs: Passages, seed: int, fit_context: FitContext) -> Any:
-    """The response-only twin; `None` where these pairs do not allow one.
+def _fit_twins(
+    fit: Fit, folds: Folds, numbers: Sequence[int], seed: int, fit_context: FitContext
+) -> Iterator[Any]:
+    """The response-only twins; `None` where the pairs do not allow one.
 
     A baseline that fails must not remove the score that it is compared with.
     """
+    trains = [folds.blind_train(number) for number in numbers]
     try:
-        return fit(pairs, seed, fit_context)
+        yield from fit_each(fit, trains, seed, fit_context)
     except BadInput:
-        return None
+        yield from repeat(None)
 
 
 def apply_scorer(scorer: Any, folds: Folds, context_ablation: bool = True) -> pa.Table:
@@ -188,7 +195,10 @@ def finite_scores(scorer: Any, pairs: Passages) -> np.ndarray:
 def cached_table(path: Path, make: Callable[[], pa.Table]) -> pa.Table:
     """A table from its file, made and written when it is not there yet."""
     if path.is_file():
-        return parquet.read_table(path)
+        try:
+            return parquet.read_table(path)
+        except (OSError, ValueError, pa.ArrowException):  # torn: computed again
+            logger.warning("%s is damaged; it is computed again.", path)
     table = make()
     with atomic_write(path, "wb") as file:
         parquet.write_table(table, file)

@@ -10,6 +10,7 @@ from dialeval.scorers.registry import (
     DEFAULT_EVALUATORS,
     EVALUATORS,
     Fit,
+    fit_each,
     fit_function,
     fitted_names,
 )
@@ -19,6 +20,7 @@ __all__ = [
     "REFERENCES",
     "Fit",
     "FitContext",
+    "fit_each",
     "fit_function",
     "fitted_names",
     "resolve_evaluators",

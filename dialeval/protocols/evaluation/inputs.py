@@ -23,12 +23,10 @@ from dialeval.dialogues.normaliser import Normaliser
 from dialeval.dialogues.splits import row_hashes
 from dialeval.dialogues.types import TRAINED_AGAINST, text_key
 from dialeval.metrics.results import SECOND_HUMAN
+from dialeval.protocols.evaluation.histories import MatchedRows, drop_shared_history
 
 MIN_CONTEXTS, FEW_CONTEXTS = 10, 100
 """Contexts and dialogues that are needed, and contexts below which there is a warning."""
-
-MatchedRows = tuple[np.ndarray, np.ndarray]
-"""Rows of the human file that a system answers, and the rows of its answers."""
 
 
 @dataclass
@@ -95,6 +93,7 @@ def align(
     second: Passages | None = None,
     training: Mapping[str, Mapping[str, Any]] | None = None,
     allow_none: bool = False,
+    max_identical: float = 1.0,
 ) -> EvaluationData:
     """The contexts that every system answers, in the order of the human file.
 
@@ -112,16 +111,24 @@ def align(
             How each system was trained, if it is recorded.
         allow_none (`bool`, *optional*, defaults to `False`):
             Whether there may be no system at all.
+        max_identical (`float`, *optional*, defaults to 1.0):
+            Share of a system's replies that may be identical to the human's.
 
     Returns:
         `EvaluationData`: With warnings about the data.
 
     Raises:
-        BadInput: There are no systems, or too few contexts or dialogues in common.
+        BadInput: There are no systems, too few contexts or dialogues in common, or a system has
+            the human's replies.
     """
     _check_names(systems, allow_none)
     human = _human_passages(human)
-    matched = {name: partners(human, answers) for name, answers in systems.items()}
+    matched, histories = {}, []
+    for name, replies in systems.items():
+        matched[name], warning = drop_shared_history(
+            name, human, replies, partners(human, replies), max_identical
+        )
+        histories += [warning] if warning else []
     common = np.arange(len(human))
     for human_index, _ in matched.values():
         common = np.intersect1d(common, human_index)
@@ -129,7 +136,7 @@ def align(
         raise BadInput(_too_few(len(human), len(common), matched),
                        hint="Give passages with the same ids, or the same contexts, in every "
                        "file.")  # fmt: skip
-    warnings = list(_coverage_warnings(human, common, matched))
+    warnings = [*histories, *_coverage_warnings(human, common, matched)]
     selected = _with_unique_ids(human.select(common))
     _check_dialogues(selected)
     answers = {}

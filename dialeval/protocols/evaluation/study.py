@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from dialeval.dialogues import BadInput
 from dialeval.dialogues.types import text_key
+from dialeval.metrics.cue_results import Cue
 from dialeval.metrics.distinct import distinct
 from dialeval.metrics.evaluation_results import (
     CurvePoint,
@@ -25,6 +26,7 @@ from dialeval.protocols.evaluation.ablations import (
     seed_variation,
 )
 from dialeval.protocols.evaluation.collector import ResultCollector, library_versions, turns_of
+from dialeval.protocols.evaluation.cues import cues_of
 from dialeval.protocols.evaluation.decision import Comparison, Control, Findings, decide
 from dialeval.protocols.evaluation.evaluators import (
     REFERENCES,
@@ -45,6 +47,7 @@ from dialeval.protocols.evaluation.leak_check import check_formats
 from dialeval.protocols.evaluation.measures import RESPONSE_ONLY, SHUFFLED, Measure
 from dialeval.protocols.evaluation.relevance import ControlScores
 from dialeval.protocols.evaluation.reliability import add_reliability
+from dialeval.protocols.evaluation.replies import write_replies
 from dialeval.protocols.evaluation.tables import ScoreTables
 from dialeval.protocols.evaluation.twosample import TwoSampleTest
 from dialeval.protocols.evaluation.writing import (
@@ -196,10 +199,9 @@ class Study:
         success = measures.adversarial_success(table, self.run.seed, threshold)
         details = {
             **success.details,
-            # On the scale of AdverSuc too: the twin that never saw a context, and the same
-            # evaluator after another dialogue's.
-            "response_only": 1 - measures.accuracy(table, RESPONSE_ONLY),
-            "shuffled_context": 1 - measures.accuracy(table, SHUFFLED),
+            # The twin that never saw a context, and the same evaluator after another dialogue's.
+            "response_only_accuracy": measures.accuracy(table, RESPONSE_ONLY),
+            "shuffled_context_accuracy": measures.accuracy(table, SHUFFLED),
             "p_value": test.p_value,
             "held_out_accuracy": test.accuracy,
             "held_out_pairwise_accuracy": test.pairwise_accuracy,
@@ -260,7 +262,7 @@ class Study:
             return
         measure = measures.accuracy_interval(table, self.run.seed)
         details = {
-            "response_only": measures.accuracy(table, RESPONSE_ONLY),
+            "response_only_accuracy": measures.accuracy(table, RESPONSE_ONLY),
             "gap": measures.context_gain(table),
         }
         self._add("machine_vs_random", system, evaluator, measure, details)
@@ -299,11 +301,17 @@ class Study:
             signature=self._signature(),
             verdicts=tuple(self.verdicts),
             leaks=self.findings.leak_check.leaks,
+            cues=self._cues(),
             curves=tuple(self.curves),
             examples=extreme_examples(self.data, main, strongest),
         )
+        write_replies(self.tables.folder.path, self.data, self.run.seed)
         write_results(self.tables.folder.path, results, main)
         return results
+
+    def _cues(self) -> tuple[Cue, ...]:
+        reports = self.findings.leak_check.reports
+        return cues_of(self.data.systems, self.data.human, reports, self.run.seed)
 
     def _signature(self) -> str:
         return signature(

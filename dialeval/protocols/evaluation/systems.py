@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -98,7 +98,7 @@ def read_human(
     """
     limit = limit or (None if files else DEFAULT_LIMIT)
     paths = list(files or [DEFAULT_CORPUS])
-    passages = read_files(paths, options or ReadOptions())
+    passages = read_files(paths, replace(options or ReadOptions(), side="human"))
     human = by_author(passages, "human")
     if not len(human):
         names = ", ".join(authors(passages)) or "nobody"
@@ -114,6 +114,7 @@ def collect_systems(
     *,
     folder: Path | str | None = None,
     options: ReadOptions | None = None,
+    roles: Mapping[str, str] | None = None,
     seed: int = 0,
     decoding: str = "sampling",
     max_new_tokens: int = 40,
@@ -134,6 +135,9 @@ def collect_systems(
             Where responses of live systems are kept; they are not kept by default.
         options (`ReadOptions`, *optional*):
             How files are read.
+        roles (`Mapping[str, str]`, *optional*):
+            By the name of a system, the role whose turns are its responses, where it is not that
+            of `options`.
         seed (`int`, *optional*, defaults to 0):
             Seed of live systems.
         decoding (`str`, *optional*, defaults to `"sampling"`):
@@ -161,7 +165,9 @@ def collect_systems(
             collected.add(responder.name, _respond(responder, human, folder), training or {})
         else:
             name = spec.name or Path(path).stem
-            answers = _read_system(name, path, options or ReadOptions(), read_files)
+            options = options or ReadOptions()
+            read_as = replace(options, side=name, role=(roles or {}).get(name, options.role))
+            answers = _read_system(name, path, read_as, read_files)
             collected.add(name, answers, _recorded_training(path))
     return collected
 

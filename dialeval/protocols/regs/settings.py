@@ -6,6 +6,7 @@ from typing import Any
 from dialeval.dialogues import BadInput
 from dialeval.responders.decoding import DECODINGS
 from dialeval.settings.adversarial import CONTROLS, AdversarialConfig
+from dialeval.settings.checks import check_settings
 from dialeval.settings.training import NEW, GeneratorConfig
 
 PRETRAINED, LIKELIHOOD = "pre-trained", "more likelihood"
@@ -22,7 +23,10 @@ class RegsRun:
     )
     methods: list[str] = field(
         default_factory=lambda: list(METHODS),
-        metadata={"help": "Beside the two baselines: REINFORCE, REGS-MC, REGS-partial."},
+        metadata={
+            "empty": True,
+            "help": "Beside the two baselines: REINFORCE, REGS-MC, REGS-partial.",
+        },
     )
     controls: list[str] = field(
         default_factory=list,
@@ -30,7 +34,10 @@ class RegsRun:
     )
     decodings: list[str] = field(
         default_factory=lambda: ["greedy", "mmi-backward", "mmi-penalty"],
-        metadata={"help": "Further decodings of the pre-trained generator in the table."},
+        metadata={
+            "empty": True,
+            "help": "Further decodings of the pre-trained generator in the table.",
+        },
     )
     generator: str | None = field(
         default=None, metadata={"help": "Folder or Hub name; one is pre-trained by default."}
@@ -41,32 +48,43 @@ class RegsRun:
     generator_vocabulary: int = field(default=3_000, metadata={"help": "Size of its vocabulary."})
     generator_tokenizer: str = field(default="bpe", metadata={"help": "bpe or words, if new."})
     generator_passages: int = field(
-        default=-1, metadata={"help": "Training passages at most; -1 is all."}
+        default=-1, metadata={"no_limit": True, "help": "Training passages at most; -1 is all."}
     )
     helper_epochs: int = field(
-        default=1, metadata={"help": "Epochs of the models of p(s|t) and p(t), for MMI."}
+        default=1,
+        metadata={"least": 0, "help": "Epochs of the models of p(s|t) and p(t), for MMI."},
     )
     helper_passages: int = field(
-        default=10_000, metadata={"help": "Passages that they are trained on; -1 is all."}
+        default=10_000,
+        metadata={"no_limit": True, "help": "Passages that they are trained on; -1 is all."},
     )
     tune: str = field(
         default="full", metadata={"help": "full, or lora: adapters on the given generator."}
     )
     context_turns: int = field(default=2, metadata={"help": "Turns of context."})
-    min_response: int = field(default=5, metadata={"help": "Minimum tokens of a response."})
+    min_response: int = field(
+        default=5, metadata={"least": 0, "help": "Minimum tokens of a response."}
+    )
     max_response: int = field(default=20, metadata={"help": "Maximum tokens of a response."})
     max_context: int = field(default=60, metadata={"help": "Maximum tokens of a context."})
     likelihood_learning_rate: float = field(
-        default=5e-4, metadata={"help": "Of the baseline that is trained on by likelihood."}
+        default=5e-4,
+        metadata={"above": 0, "help": "Of the baseline that is trained on by likelihood."},
     )
     likelihood_steps: int = field(
         default=-1,
-        metadata={"help": "Updates of that baseline; -1 takes as long as the slowest method."},
+        metadata={
+            "no_limit": True,
+            "help": "Updates of that baseline; -1 takes as long as the slowest method.",
+        },
     )
     test_contexts: int = field(default=300, metadata={"help": "Contexts of the final table."})
     evaluators: list[str] = field(
         default_factory=lambda: ["svm-unigram", "embedding"],
-        metadata={"help": "Trained for the table alone; they share nothing with a reward."},
+        metadata={
+            "empty": True,
+            "help": "Trained for the table alone; they share nothing with a reward.",
+        },
     )
     folds: int = field(default=5, metadata={"help": "Folds of the evaluators' cross-fitting."})
     output_dir: str = field(default="runs/regs", metadata={"help": "Folder of the results."})
@@ -76,6 +94,7 @@ class RegsRun:
     )
 
     def __post_init__(self) -> None:
+        check_settings(self)
         choices = {"methods": METHODS, "controls": CONTROLS, "decodings": tuple(DECODINGS)}
         for name, known in choices.items():
             unknown = [value for value in getattr(self, name) if value not in known]

@@ -140,8 +140,9 @@ class Measures:
     def _log_probs(self, name: str, passages: Sequence[Passage], scored: np.ndarray) -> np.ndarray:
         path = self._path(name)
         log_probs = np.full(len(passages), np.nan)
-        if path is not None and path.is_file():
-            log_probs[scored] = json.loads(path.read_text("utf-8"))
+        cached = _cached_numbers(path, int(scored.sum()))
+        if cached is not None:
+            log_probs[scored] = cached
         elif scored.any():
             from dialeval.responders.decoding import likelihoods
 
@@ -214,3 +215,14 @@ def lexicon_for(
         return (read_lexicon(folder) if folder else embedded_lexicon()), share
     except (OSError, ValueError) as error:
         raise BadInput(str(error)) from None
+
+
+def _cached_numbers(path: Path | None, count: int) -> list[float] | None:
+    """Numbers of a file, if it has so many; a torn file is computed again."""
+    if path is None or not path.is_file():
+        return None
+    try:
+        numbers = json.loads(path.read_text("utf-8"))
+        return numbers if len(np.asarray(numbers, dtype=float)) == count else None
+    except (ValueError, TypeError):
+        return None

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
-from rich.console import Console
 from rich.markup import escape
 from rich.text import Text
 
 from dialeval.metrics.training_results import StepProgress
 from dialeval.reports.format import finite, format_share, one_line
 from dialeval.reports.training import TrainingProgress
+from dialeval.terminal import SafeConsole
 
 _SHOWN = {"reward": "reward", "loss": "loss", "discriminator_loss": "D loss"}
 
@@ -20,7 +20,7 @@ class AdversarialProgress(TrainingProgress):
     Every stage and every validation leaves a line; without a terminal only these are printed.
     """
 
-    def __init__(self, console: Console | None = None):
+    def __init__(self, console: SafeConsole | None = None):
         super().__init__(console)
         self.stage = ""
 

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
-from rich.console import Console
 from rich.markup import escape
 from rich.text import Text
 
@@ -12,6 +11,7 @@ from dialeval.metrics.results import from_plain
 from dialeval.metrics.training_results import StepProgress
 from dialeval.reports.format import NONE, finite, format_interval, format_share, one_line, plural
 from dialeval.reports.training import TrainingProgress
+from dialeval.terminal import SafeConsole
 
 _SHOWN = ("loss", "reward", "accuracy")
 
@@ -23,7 +23,7 @@ class GameProgress(TrainingProgress):
     printed.
     """
 
-    def __init__(self, console: Console | None = None):
+    def __init__(self, console: SafeConsole | None = None):
         super().__init__(console)
         self.stage = ""
 

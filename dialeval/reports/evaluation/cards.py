@@ -1,50 +1,47 @@
-"""The card of each system at the top of the page: its verdict and the numbers behind it."""
+"""The first screen of the page: the answer about each system, and the numbers behind it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dialeval.metrics.evaluation_results import (
-    DISTINGUISHABLE,
-    INDISTINGUISHABLE,
-    NEGLIGIBLE,
-    EvaluationResults,
-    Verdict,
-)
+from markupsafe import Markup
+
+from dialeval.metrics.cue_results import Cue, CueExample
+from dialeval.metrics.evaluation_results import INCONCLUSIVE, EvaluationResults, Verdict
 from dialeval.metrics.results import SECOND_HUMAN
+from dialeval.reports.drawing import percent_scale
+from dialeval.reports.evaluation.headline import Headline, cue_phrase, headlines, ranked
 from dialeval.reports.evaluation.rows import (
     Row,
+    accuracy_bounds,
     accuracy_phrase,
-    bounds_of,
-    headline_verdicts,
     only_reliability,
     verdict_phrase,
 )
 from dialeval.reports.format import (
     NONE,
+    clean_text,
     detail,
     format_count,
-    format_interval,
     format_p_value,
     format_percent,
     format_result,
     format_share,
     format_signed,
+    of_hundred,
 )
 
 View = dict[str, Any]
 """What a template prints."""
-_TONES = {  # CSS class of a verdict, the best one first
-    INDISTINGUISHABLE: "good",
-    NEGLIGIBLE: "noise",
-    DISTINGUISHABLE: "apart",
-}
-_NO_VERDICT = Verdict("", "no verdict", "This run has no verdict about it.")
+FIRST_CUES = 3
+"""Cues on the first screen."""
+SIGNS = {"length": "▲", "format": "◆", "normalised": "□", "human": "○"}
+"""How marks on the scale are drawn."""
 
 
-def verdict_cards(
+def system_cards(
     results: EvaluationResults, rows: Sequence[Row], systems: Mapping[str, int]
 ) -> list[View]:
-    """One card per system: its verdict, the numbers behind it, and its format leaks.
+    """One card per system: its headline, cues, warnings, next step and numbers.
 
     Args:
         results (`EvaluationResults`):
@@ -55,53 +52,108 @@ def verdict_cards(
             The number of each system.
 
     Returns:
-        `list[View]`: In the order of the numbers.
+        `list[View]`: The hardest to distinguish first; then systems without a verdict.
     """
     if only_reliability(rows):
         return []
     index = {(row.system, row.evaluator): row for row in rows}
-    headlines = headline_verdicts(results)
-    cards = []
-    for system, number in systems.items():
-        if system == SECOND_HUMAN:
-            continue
-        verdict = headlines.get(system, _NO_VERDICT)
-        row = index.get((system, verdict.evaluator), Row(system, ""))
-        cards.append({
-            "number": number, "system": system, "verdict": verdict_phrase(verdict.verdict),
-            "tone": _TONES.get(verdict.verdict, "open"), "text": verdict.text,
-            "flags": verdict.flags, "evidence": [*_evidence(row), *_planted(verdict)],
-            "upper_bound": row.upper_bound,
-            "leaks": [leak for leak in results.leaks if leak.system == system],
-        })  # fmt: skip
-    return cards
+    items = {item.system: item for item in ranked(headlines(results))}
+    cards = [
+        _card(item, systems[name], index.get((name, item.verdict.evaluator), Row(name, "")))
+        | {"leaks": [leak for leak in results.leaks if leak.system == name]}
+        for name, item in items.items()
+        if name in systems
+    ]
+    missing = [name for name in systems if name not in items and name != SECOND_HUMAN]
+    return cards + [{"number": systems[name], "system": name, "missing": True} for name in missing]
 
 
-def group_by_verdict(cards: Sequence[View]) -> dict[str, list[View]]:
-    """The cards by verdict, the best verdict first."""
-    order = ["good", "noise", "apart", "open"]
-    groups: dict[str, list[View]] = {}
-    for card in sorted(cards, key=lambda card: order.index(card["tone"])):
-        groups.setdefault(card["verdict"], []).append(card)
-    return groups
+def _card(item: Headline, number: int, row: Row) -> View:
+    return {
+        "number": number, "system": item.system, "missing": False, "title": item.title,
+        "tone": item.tone, "percent": format_percent(item.verdict.accuracy),
+        "text": item.text, "certainty": item.certainty, "reason": item.reason,
+        "verdict": verdict_phrase(item.verdict.verdict), "explanation": item.verdict.text,
+        "reservations": _reservations(item.verdict), "warnings": item.warnings, "step": item.step,
+        "trust": item.trust, "level": item.trust.level.replace(" ", "-"), "scale": scale_of(item),
+        "short_scale": scale_of(item, short=True), "legend": _legend(item, row),
+        "cues": [cue_view(cue) for cue in item.cues],
+        "first_cues": [cue_view(cue) for cue in item.cues[:FIRST_CUES]],
+        "upper_bound": row.upper_bound,
+        "evidence": [*_evidence(row, item.verdict), *_planted(item.verdict)],
+    }  # fmt: skip
 
 
-def _evidence(row: Row) -> list[tuple[str, str]]:
+def _reservations(verdict: Verdict) -> Sequence[str]:
+    """Why the run cannot say that there is no difference, where that is the question."""
+    return verdict.reservations if verdict.verdict == INCONCLUSIVE else ()
+
+
+def scale_of(item: Headline, short: bool = False) -> Markup:
+    """The bar from 50 to 100 %: the accuracy, its interval, and what to compare it with."""
+    verdict = item.verdict
+    shown = [mark for mark in item.marks if not short or mark.kind == "format"]
+    marks = [(SIGNS[mark.kind], mark.value, mark.kind) for mark in shown]
+    described = "; ".join(f"{mark.name} {format_percent(mark.value)}" for mark in item.marks)
+    alt = f"Accuracy of the evaluator {format_percent(verdict.accuracy)}, between 50 and 100 %"
+    alt += f"; for comparison: {described}" if described else ""
+    return percent_scale(verdict.accuracy, verdict.low, verdict.high, marks, alt, axis=not short)
+
+
+def _legend(item: Headline, row: Row) -> list[tuple[str, str, str]]:
+    """Sign, value and name of everything on the scale."""
+    value = format_percent(item.verdict.accuracy)
+    named = [("●", value, f"evaluator {row.label}".strip())] if value != NONE else []
+    return named + [
+        (SIGNS[mark.kind], format_percent(mark.value), mark.name) for mark in item.marks
+    ]
+
+
+def cue_view(cue: Cue) -> View:
+    """A cue as the page shows it."""
+    return {
+        "kind": cue.kind,
+        "phrase": cue_phrase(cue),
+        "alone": of_hundred(cue.accuracy),
+        "bar": f"{100 * min(max(2 * cue.accuracy - 1, 0), 1):.0f}",
+        "interval": f"{100 * cue.low:.0f}–{100 * cue.high:.0f}",
+        "p": format_p_value(cue.p_holm),
+        "rule": cue.rule,
+        "hint": cue.hint,
+        "side": "human" if cue.side == "human" else "machine",
+        "examples": [mark_parts(example) for example in cue.examples],
+    }
+
+
+def mark_parts(example: CueExample) -> Markup:
+    """A response with its cue in `<mark>`; every part is escaped."""
+    parts = [
+        Markup("<mark>{}</mark>").format(clean_text(part)) if at % 2 else clean_text(part)
+        for at, part in enumerate(example.parts)
+    ]
+    return Markup("").join(parts)
+
+
+def _evidence(row: Row, verdict: Verdict) -> list[tuple[str, str]]:
     """The numbers behind a verdict, without those that are missing."""
     minimum = detail(row.adversuc, "minimum_detectable_accuracy")
+    low, high = accuracy_bounds(row.adversuc)
+    interval = NONE if low is None else f"{format_percent(low)} to {format_percent(high)}"
+    relevance = format_result(row.relevance)
+    if not relevance.strip(NONE):  # by the evaluator that reads the context, if this one does not
+        relevance = format_share(verdict.relevance)
     facts = [
         ("evaluator", row.evaluator),
-        ("evaluator accuracy", accuracy_phrase(row)),
-        ("AdverSuc, 95 % interval", format_interval(*bounds_of(row.adversuc))),
+        ("accuracy", accuracy_phrase(row)),
+        ("its 95 % interval, alone", interval),
         ("responses", NONE if row.adversuc is None else format_count(row.adversuc.n)),
         ("p-value", format_p_value(detail(row.adversuc, "p_value"))),
         ("control: human-vs-random", format_result(row.control)),
         ("machine-vs-random", format_result(row.machine)),
         ("gain from reading the context", format_signed(detail(row.machine, "gap"))),
-        ("relevance", format_result(row.relevance)),
-        ("AdverSuc, format normalised", format_result(row.normalised)),
+        ("relevance", relevance),
         ("ERE by transfer" if row.by_transfer else "ERE", format_result(row.ere)),
-        ("minimum detectable accuracy", format_share(minimum)),
+        ("minimum detectable accuracy", format_percent(minimum)),
     ]
     return [(name, value) for name, value in facts if value.strip(NONE)]
 

@@ -9,31 +9,36 @@ from dialeval.metrics.evaluation_results import EvaluationResults, ReliabilityRe
 from dialeval.metrics.results import REFERENCES, RESULTS, SECOND_HUMAN, RunResults, read_results
 from dialeval.reports.drawing import line_classes
 from dialeval.reports.evaluation import sections
-from dialeval.reports.evaluation.cards import group_by_verdict, verdict_cards
+from dialeval.reports.evaluation.cards import system_cards
+from dialeval.reports.evaluation.columns import columns_of
 from dialeval.reports.evaluation.plots import Scores, read_scores
+from dialeval.reports.evaluation.replies import Replies, read_replies, reply_views
 from dialeval.reports.evaluation.rows import (
+    SCENARIOS,
     UPPER_BOUND,
     as_evaluation,
-    columns_of,
     headline_verdicts,
     only_reliability,
     rows_of,
     verdict_phrase,
     verdict_sentences,
 )
+from dialeval.reports.evaluation.scatter import scatter_view
 from dialeval.reports.format import flatten, format_count
 from dialeval.reports.pages import render
 
 _HINT = "Run `dialeval evaluate` with this folder as its --output-dir."
 _CONTENTS = (
     ("verdict", "Verdict"),
-    ("results", "Results"),
+    ("cues", "What gives it away"),
+    ("relevance", "Human-like and relevant?"),
+    ("results", "Results by evaluator"),
     ("reliability", "Is the evaluator reliable?"),
+    ("examples", "Examples"),
     ("scores", "ROC and scores"),
-    ("corners", "Human-like or random?"),
     ("length", "Score and length"),
     ("learning", "Learning curve"),
-    ("examples", "Examples"),
+    ("corners", "Against random replies"),
     ("warnings", "Warnings"),
     ("settings", "Settings and versions"),
 )
@@ -57,7 +62,8 @@ def load_evaluation(folder: Path | str) -> RunResults:
 def write_report(folder: Path | str, target: Path | str | None = None) -> Path:
     """Write `report.html`, or `target`, from the results and scores in a folder."""
     folder = Path(folder)
-    page = render_report(load_evaluation(folder), _load_scores(folder / "scores.parquet"))
+    scores = _load_scores(folder / "scores.parquet")
+    page = render_report(load_evaluation(folder), scores, read_replies(folder))
     target = Path(target or folder / "report.html")
     target.parent.mkdir(parents=True, exist_ok=True)
     return atomic_write_text(target, page)
@@ -72,19 +78,36 @@ def _load_scores(path: Path) -> dict[tuple[str, str], Scores]:
 
 
 def render_report(
-    results: RunResults, scores: Mapping[tuple[str, str], Scores] | None = None
+    results: RunResults,
+    scores: Mapping[tuple[str, str], Scores] | None = None,
+    replies: Replies | None = None,
 ) -> str:
-    """The page, the same for the same results; texts of users and models are escaped."""
-    return render("evaluation/report.html.jinja", _view(as_evaluation(results), scores or {}))
+    """The page, the same for the same results; texts of users and models are escaped.
+
+    Args:
+        results (`RunResults`):
+            Results of an evaluation or of a reliability run.
+        scores (`Mapping`, *optional*):
+            Scores by system and evaluator.
+        replies (`Replies`, *optional*):
+            Every reply in its context.
+
+    Returns:
+        `str`: HTML.
+    """
+    view = _view(as_evaluation(results), scores or {}, replies or Replies())
+    return render("evaluation/report.html.jinja", view)
 
 
-def _view(results: EvaluationResults, scores: Mapping[tuple[str, str], Scores]) -> dict[str, Any]:
+def _view(
+    results: EvaluationResults, scores: Mapping[tuple[str, str], Scores], replies: Replies
+) -> dict[str, Any]:
     """The values of the template."""
     rows = rows_of(results)
     systems = sections.system_numbers(results, rows)
     evaluators = dict.fromkeys([*(row.evaluator for row in rows), *(name for _, name in scores)])
     classes = line_classes(list(evaluators))
-    cards = verdict_cards(results, rows, systems)
+    cards = system_cards(results, rows, systems)
     return {
         "contents": _CONTENTS,
         "systems": systems,
@@ -93,7 +116,10 @@ def _view(results: EvaluationResults, scores: Mapping[tuple[str, str], Scores]) 
         "n_evaluators": sum(name not in REFERENCES for name in evaluators),
         "n": format_count(max((row.adversuc.n or 0 for row in rows if row.adversuc), default=0)),
         "verdicts": cards,
-        "summary": group_by_verdict(cards),
+        "has_cues": bool(results.cues),
+        "scatter": scatter_view(results),
+        "replies": reply_views(replies, systems),
+        "SCENARIO_NAMES": [name for name, _ in SCENARIOS.values()],
         "table": sections.main_table(rows),
         "measures": sections.measure_table(rows),
         "diversity": sections.diversity_table(results),

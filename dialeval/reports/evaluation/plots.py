@@ -263,7 +263,7 @@ def corner(row: Row) -> str | None:
 def learning_plot(
     curves: Mapping[str, Sequence[CurvePoint]], classes: Mapping[str, str], alt: str
 ) -> Markup:
-    """AdverSuc against the number of training examples, one line per evaluator.
+    """Accuracy against the number of training examples, one line per evaluator.
 
     Args:
         curves (`Mapping[str, Sequence[CurvePoint]]`):
@@ -277,22 +277,22 @@ def learning_plot(
         `Markup`: An `<svg>` element.
     """
     lines = {name: line for name, points in curves.items() if (line := _curve(points)).size}
-    highest = max((np.nanmax(line[1:]) for line in lines.values()), default=0.5)
+    lowest = min((np.nanmin(line[1:]) for line in lines.values()), default=0.5)
     furthest = max((line[0].max() for line in lines.values()), default=1)
-    frame = Frame((0, max(1, 1.05 * furthest)), (0, max(0.55, 1.05 * highest)))
+    frame = Frame((0, max(1, 1.05 * furthest)), (min(0.45, lowest - 0.02), 1.0))
     parts = [frame.line(frame.x, [0.5, 0.5], "chance")]
     for name, (n, value, low, high) in lines.items():
         if np.isfinite([low, high]).all():
             parts.append(frame.area(n, low, high, f"band {classes[name]}"))
         parts.append(frame.line(n, value, f"line {classes[name]}"))
         parts.append(frame.dots(n, value, f"dot {classes[name]}"))
-    return frame.to_svg(parts, ("training examples", "AdverSuc"), alt)
+    return frame.to_svg(parts, ("training examples", "accuracy"), alt)
 
 
 def _curve(points: Sequence[CurvePoint]) -> np.ndarray:
-    """Training examples, AdverSuc and its bounds, shape `(4, points)`."""
+    """Training examples, accuracy and its bounds, shape `(4, points)`."""
     rows = sorted(
-        (point.n_train, point.adversuc, point.low, point.high)
+        (point.n_train, 1 - point.adversuc, 1 - point.high, 1 - point.low)
         for point in points
         if finite(point.n_train) is not None and finite(point.adversuc) is not None
     )

@@ -1,6 +1,6 @@
 """The results of an evaluation as rows, one per system and evaluator, and the table's columns."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -18,12 +18,8 @@ from dialeval.reports.format import (
     NONE,
     detail,
     finite,
-    format_count,
-    format_interval,
-    format_p_value,
     format_percent,
     format_share,
-    format_signed,
     one_line,
 )
 
@@ -39,30 +35,6 @@ VERDICT_PHRASES = {
 """How a verdict is printed."""
 EVALUATOR_LABELS = {"coin": "random guess"}
 """How an evaluator is printed, where it is not by its name."""
-READING = (
-    "AdverSuc is 1 minus the evaluator's accuracy: 0 when every response is recognised, .5 for a "
-    "random guess.",
-    "Response only, context gain: machine-vs-random by the same evaluator trained without the "
-    "context, and what reading it adds.",
-    "Relevance: 0 as random replies, 1 as human ones. ERE: 0 for a perfect evaluator, .25 for a "
-    "random guess.",
-    "Intervals of AdverSuc cover dialogues and seeds, the others dialogues.",
-)
-READING_ERE = (
-    "Each scenario: AdverSuc and its deviation from the known value (.5, .5, 0, 0). ERE is the "
-    "mean absolute deviation: 0 for a perfect evaluator, .25 for a random guess.",
-    "The noise floor is the ERE of a perfect evaluator by chance on as many responses. Intervals "
-    "are conditional on the trained evaluators.",
-)
-TRANSFER = (
-    "By transfer: the evaluator is applied as it is, not retrained for each scenario. This is "
-    "another quantity, not comparable with ERE."
-)
-THREE_SCENARIOS = (
-    "ERE marked 3: without next turns in the data it is a mean over three scenarios, in which a "
-    "random guess is .167 off; not comparable with ERE."
-)
-BY_HUMAN = f"{SECOND_HUMAN}: not a system, but the responses of another human, for comparison."
 SCENARIOS = {
     "human_human": ("human / human", "human/\nhuman"),
     "machine_machine": ("machine / machine", "machine/\nmachine"),
@@ -121,27 +93,6 @@ class Row:
     def three_scenarios(self) -> bool:
         """Whether its ERE is a mean over three scenarios: another quantity too."""
         return self.ere is not None and self.ere.metric.endswith("_three")
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column of the table.
-
-    Args:
-        name (`str`):
-            Its full name.
-        head (`str`):
-            Its header in short lines.
-        term (`str`):
-            Its entry in the glossary.
-        cell (`Callable[[Row], str]`):
-            What a row has in it.
-    """
-
-    name: str
-    head: str
-    term: str
-    cell: Callable[[Row], str]
 
 
 @dataclass(frozen=True)
@@ -254,25 +205,6 @@ def only_reliability(rows: Sequence[Row]) -> bool:
     return bool(rows) and not any(row.adversuc or row.machine for row in rows)
 
 
-def columns_of(rows: Sequence[Row]) -> list[Column]:
-    """The columns that these rows need; errors by transfer have their own."""
-    modes = {row.by_transfer for row in rows if row.ere} or {False}
-    errors = [column for mode, column in _ERE_COLUMNS.items() if mode in modes]
-    if only_reliability(rows):
-        return [*errors, *_RELIABILITY_COLUMNS]
-    return [*_FIRST_COLUMNS, *errors, *_LAST_COLUMNS]
-
-
-def notes_of(rows: Sequence[Row]) -> list[str]:
-    """How to read the table: only what these rows need."""
-    reading = READING_ERE if only_reliability(rows) else READING
-    bound = [f"≤: {UPPER_BOUND}."] if any(row.upper_bound for row in rows) else []
-    transfer = [TRANSFER] if any(row.by_transfer for row in rows) else []
-    transfer += [THREE_SCENARIOS] if any(row.three_scenarios for row in rows) else []
-    human = [BY_HUMAN] if any(row.system == SECOND_HUMAN for row in rows) else []
-    return [*reading, *bound, *transfer, *human]
-
-
 def headline_verdicts(results: EvaluationResults) -> dict[str, Verdict]:
     """The verdict of each system."""
     verdicts: dict[str, Verdict] = {}
@@ -312,65 +244,27 @@ def accuracy_phrase(row: Row) -> str:
     return f"{format_percent(1 - value)} (AdverSuc {bound}{format_share(value, 2)})"
 
 
-def _adversuc(row: Row) -> str:
-    return ("≤ " if row.upper_bound else "") + format_share(value_of(row.adversuc))
+def response_only_accuracy(result: Result | None) -> float | None:
+    """The accuracy of an evaluator's twin that never saw a context.
+
+    Results of 0.2 have it as `response_only`, on the scale of the result: as AdverSuc there.
+    """
+    return _accuracy_detail(result, "response_only")
 
 
-def _accuracy(row: Row) -> str:
-    value = value_of(row.adversuc)
-    return NONE if value is None else format_percent(1 - value)
+def shuffled_context_accuracy(result: Result | None) -> float | None:
+    """The accuracy of an evaluator after another dialogue's context."""
+    return _accuracy_detail(result, "shuffled_context")
 
 
-def _ere(row: Row, by_transfer: bool) -> str:
-    if row.by_transfer != by_transfer:
-        return NONE
-    return format_share(value_of(row.ere)) + (" (3)" if row.three_scenarios else "")
+def _accuracy_detail(result: Result | None, name: str) -> float | None:
+    accuracy, older = detail(result, f"{name}_accuracy"), detail(result, name)
+    if accuracy is not None or older is None or result is None:
+        return accuracy
+    return 1 - older if result.metric.startswith("adversuc") else older
 
 
-def _count(result: Result | None) -> str:
-    return NONE if result is None else format_count(result.n)
-
-
-def _scenario_column(name: str) -> Column:
-    def cell(row: Row) -> str:
-        scenario = scenarios_of(row.ere)[name]
-        if scenario.adversuc is None:
-            return NONE
-        return f"{format_share(scenario.adversuc)}\n{format_signed(scenario.deviation)}"
-
-    return Column(*SCENARIOS[name], "ere", cell)
-
-
-_FIRST_COLUMNS = (
-    Column("accuracy", "accu-\nracy", "accuracy", _accuracy),
-    Column("AdverSuc", "AdverSuc", "adversuc", _adversuc),
-    Column("95 %", "95 %", "clustered-interval",
-           lambda row: format_interval(*bounds_of(row.adversuc))),
-    Column("n", "n", "n", lambda row: _count(row.adversuc)),
-    Column("machine-vs-random", "machine/\nrandom", "machine-vs-random",
-           lambda row: format_share(value_of(row.machine))),
-    Column("response only", "response\nonly", "response-only",
-           lambda row: format_share(detail(row.machine, "response_only"))),
-    Column("context gain", "context\ngain", "context-gain",
-           lambda row: format_signed(detail(row.machine, "gap"))),
-    Column("human-vs-random", "human/\nrandom", "human-vs-random",
-           lambda row: format_share(value_of(row.control))),
-    Column("relevance", "rele-\nvance", "relevance",
-           lambda row: format_share(value_of(row.relevance), 2)),
-)  # fmt: skip
-_ERE_COLUMNS = {
-    False: Column("ERE", "ERE", "ere", lambda row: _ere(row, False)),
-    True: Column("ERE (transfer)", "ERE by\ntransfer", "ere-transfer", lambda row: _ere(row, True)),
-}
-_LAST_COLUMNS = (
-    Column("AUROC", "AUROC", "auroc", lambda row: format_share(detail(row.adversuc, "auroc"))),
-    Column("p-value", "p", "p-value",
-           lambda row: format_p_value(detail(row.adversuc, "p_value"))),
-)  # fmt: skip
-_RELIABILITY_COLUMNS = (
-    Column("95 %", "95 %", "clustered-interval", lambda row: format_interval(*bounds_of(row.ere))),
-    Column("noise floor", "noise\nfloor", "noise-floor",
-           lambda row: format_share(detail(row.ere, "noise_floor"))),
-    Column("n", "n", "n", lambda row: _count(row.ere)),
-    *map(_scenario_column, SCENARIOS),
-)  # fmt: skip
+def accuracy_bounds(result: Result | None) -> tuple[float | None, float | None]:
+    """The interval of the accuracy, from a result of AdverSuc."""
+    low, high = bounds_of(result)
+    return (None, None) if low is None or high is None else (1 - high, 1 - low)

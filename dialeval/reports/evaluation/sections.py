@@ -11,17 +11,24 @@ from dialeval.metrics.evaluation_results import (
 from dialeval.metrics.results import REFERENCES, SECOND_HUMAN, Result
 from dialeval.reports.drawing import deviation_bar, interval_bar
 from dialeval.reports.evaluation import plots
+from dialeval.reports.evaluation.columns import (
+    Column,
+    accuracy_interval,
+    columns_of,
+    notes_of,
+)
+from dialeval.reports.evaluation.headline import complement
 from dialeval.reports.evaluation.plots import Scores
 from dialeval.reports.evaluation.rows import (
     SCENARIOS,
-    Column,
     Row,
+    accuracy_bounds,
     bounds_of,
-    columns_of,
-    notes_of,
     only_reliability,
+    response_only_accuracy,
     saturation,
     scenarios_of,
+    shuffled_context_accuracy,
     value_of,
 )
 from dialeval.reports.format import (
@@ -46,8 +53,8 @@ _MEASURES = {  # details of AdverSuc: name in the table and term of the glossary
     "auroc": ("AUROC", "auroc"),
     "pairwise_accuracy": ("pairwise accuracy", "pairwise-accuracy"),
     "held_out_pairwise_accuracy": ("pairwise accuracy, held out", "pairwise-accuracy"),
-    "response_only": ("AdverSuc, response only", "response-only"),
-    "shuffled_context": ("AdverSuc, shuffled context", "shuffled-context"),
+    "response_only": ("accuracy, response only", "response-only"),
+    "shuffled_context": ("accuracy, shuffled context", "shuffled-context"),
     "length_stratified_accuracy": ("accuracy, length-matched", "length-matched"),
     "minimum_detectable_accuracy": ("minimum detectable accuracy", "minimum-detectable-accuracy"),
     "seed_spread": ("seed spread", "seed-spread"),
@@ -79,18 +86,15 @@ def main_table(rows: Sequence[Row]) -> View:
     """The main table: a group of rows per system, intervals below their numbers."""
     rows = () if only_reliability(rows) else rows
     columns = [column for column in columns_of(rows) if column.name not in _ELSEWHERE]
-    top = max([0.6, *(bounds_of(row.adversuc)[1] or 0 for row in rows)])
     groups = [
-        (system, [_table_row(row, columns, top) for row in group])
-        for system, group in _by_system(rows)
+        (system, [_table_row(row, columns) for row in group]) for system, group in _by_system(rows)
     ]
     heads = [(column.name, column.term) for column in columns]
-    return {"heads": heads, "notes": notes_of(rows), "groups": groups, "top": f"{top:.1f}"}
+    return {"heads": heads, "notes": notes_of(rows), "groups": groups}
 
 
-def _table_row(row: Row, columns: Sequence[Column], top: float) -> View:
+def _table_row(row: Row, columns: Sequence[Column]) -> View:
     results = {
-        "AdverSuc": row.adversuc,
         "machine-vs-random": row.machine,
         "human-vs-random": row.control,
         "ERE": row.ere,
@@ -99,38 +103,45 @@ def _table_row(row: Row, columns: Sequence[Column], top: float) -> View:
     cells = []
     for column in columns:
         text, bounds = column.cell(row), format_interval(*bounds_of(results.get(column.name)))
+        bounds = accuracy_interval(row) if column.name == "accuracy" else bounds
         cells.append((text, bounds if NONE not in (text, bounds) else ""))
     return {
         "evaluator": row.label,
         "reference": row.reference,
-        "bar": interval_bar(value_of(row.adversuc), *bounds_of(row.adversuc), top),
+        "bar": interval_bar(complement(value_of(row.adversuc)), *accuracy_bounds(row.adversuc)),
         "cells": cells,
     }
 
 
 def measure_table(rows: Sequence[Row]) -> View:
     """Further measures of each evaluator and system, without empty columns."""
-    shown = [
-        name for name in _MEASURES if any(detail(row.adversuc, name) is not None for row in rows)
-    ]
+    shown = [name for name in _MEASURES if any(_measure(row, name) is not None for row in rows)]
     heads = [_MEASURES[name] for name in shown]
     matched = any(row.length_matched for row in rows)
     groups = []
     for system, group in _by_system(rows):
         lines = []
         for row in group:
-            cells = [(format_share(detail(row.adversuc, name)), "") for name in shown]
+            cells = [(format_share(_measure(row, name)), "") for name in shown]
             cells += [_with_bounds(row.length_matched)] if matched else []
             lines.append((row, cells))
         groups.append((system, lines))
-    heads += [("AdverSuc, length-matched", "length-matched")] if matched else []
+    heads += [("accuracy, lengths matched in training", "length-matched")] if matched else []
     return {"heads": heads, "groups": groups}
 
 
+def _measure(row: Row, name: str) -> float | None:
+    accuracies = {"response_only": response_only_accuracy,
+                  "shuffled_context": shuffled_context_accuracy}  # fmt: skip
+    if name in accuracies:
+        return accuracies[name](row.adversuc)
+    return detail(row.adversuc, name)
+
+
 def _with_bounds(result: Result | None) -> tuple[str, str]:
-    """The value of a result, and its interval for the line below."""
-    bounds = format_interval(*bounds_of(result))
-    return format_share(value_of(result)), bounds if bounds != NONE else ""
+    """The accuracy of a result of AdverSuc, and its interval for the line below."""
+    bounds = format_interval(*accuracy_bounds(result))
+    return format_share(complement(value_of(result))), bounds if bounds != NONE else ""
 
 
 def diversity_table(results: EvaluationResults) -> View:
@@ -286,7 +297,7 @@ def learning_curves(
                 points.setdefault(point.evaluator, []).append(point)
         if points:
             lines = {name: classes.get(name, "c0") for name in points}
-            alt = f"Learning curve: AdverSuc of {system} by the number of training examples"
+            alt = f"Learning curve: accuracy on {system} by the number of training examples"
             legend = [(name, lines[name], states[system, name]) for name in points]
             plot = plots.learning_plot(points, lines, alt)
             shown.append({"system": system, "number": number, "plot": plot, "legend": legend})

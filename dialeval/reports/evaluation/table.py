@@ -1,4 +1,4 @@
-"""An evaluation on the terminal: one line per verdict, and the table."""
+"""An evaluation on the terminal: the answer about each system, and the table."""
 
 from collections.abc import Sequence
 from io import StringIO
@@ -9,23 +9,19 @@ from rich.table import Table
 from rich.text import Text
 
 from dialeval.metrics.results import RunResults
+from dialeval.reports.evaluation.columns import Column, columns_of, notes_of
 from dialeval.reports.evaluation.rows import (
-    Column,
     Row,
     as_evaluation,
-    columns_of,
-    headline_verdicts,
-    notes_of,
     only_reliability,
     rows_of,
-    verdict_phrase,
-    verdict_sentences,
 )
+from dialeval.reports.evaluation.terminal import headline_lines
 from dialeval.reports.format import one_line
 
 FULL_WIDTH = 112
 """Characters that all columns need; a narrower terminal shows fewer columns."""
-_LEFT_OUT = {FULL_WIDTH: ("accuracy", "AUROC"), 100: ("response only", "n", "context gain")}
+_LEFT_OUT = {FULL_WIDTH: ("AUROC", "response only"), 100: ("n", "context gain")}
 """Below this width, these columns are left out."""
 
 
@@ -36,7 +32,8 @@ def evaluation_table(results: RunResults, width: int = 100) -> Table:
         results (`RunResults`):
             Results of an evaluation or of a reliability run.
         width (`int`, *optional*, defaults to 100):
-            Width of the terminal; a narrow one gets fewer columns, but always names and AdverSuc.
+            Width of the terminal; a narrow one gets fewer columns, but always names, accuracy and
+            AdverSuc.
 
     Returns:
         `Table`: To be printed with rich.
@@ -78,21 +75,11 @@ def _add_rows(table: Table, rows: Sequence[Row], columns: Sequence[Column]) -> N
         previous = row.system
 
 
-def verdict_lines(results: RunResults) -> list[Text]:
-    """One line per system: its verdict, why, and what to be careful about."""
-    lines = []
-    for verdict in headline_verdicts(as_evaluation(results)).values():
-        line = Text(f"{one_line(verdict.system)}: ", style="bold")
-        line.append(f"{verdict_phrase(one_line(verdict.verdict))}. ", style="bold")
-        lines.append(line.append(verdict_sentences(verdict), style="not bold"))
-    return lines
-
-
 def to_text(results: RunResults, width: int = 100) -> str:
     """The verdicts and the table as plain text: what `print(results)` shows."""
     page = StringIO()
     console = Console(file=page, width=width, color_system=None)
-    for line in verdict_lines(results):
+    for line in headline_lines(results):
         console.print(line)
     console.print(evaluation_table(results, width))
     return page.getvalue().rstrip("\n")

@@ -4,13 +4,11 @@ import re
 from typing import Any
 
 from dialeval.metrics.results import RunResults
+from dialeval.reports.evaluation.columns import Column, columns_of, notes_of
 from dialeval.reports.evaluation.rows import (
-    Column,
     Row,
     as_evaluation,
-    columns_of,
     headline_verdicts,
-    notes_of,
     rows_of,
     verdict_phrase,
     verdict_sentences,

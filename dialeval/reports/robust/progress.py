@@ -1,15 +1,14 @@
 """Progress of a study of training against perturbations."""
 
-from rich.console import Console
-
 from dialeval.metrics.training_results import StepProgress
 from dialeval.reports.training import TrainingProgress
+from dialeval.terminal import SafeConsole
 
 
 class RobustProgress(TrainingProgress):
     """A bar for each training; call it with the name of a training and its progress."""
 
-    def __init__(self, console: Console | None = None):
+    def __init__(self, console: SafeConsole | None = None):
         super().__init__(console)
         self.title = ""
 

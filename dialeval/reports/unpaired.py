@@ -1,0 +1,237 @@
+"""An unpaired evaluation: verdicts and tables for the terminal, and a page."""
+
+from collections.abc import Sequence
+from io import StringIO
+from pathlib import Path
+
+from markupsafe import Markup
+from rich import box
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from dialeval.files import atomic_write_text
+from dialeval.metrics.evaluation_results import DISTINGUISHABLE, Example
+from dialeval.metrics.unpaired_results import PileVerdict, TurnPoint, UnpairedResults
+from dialeval.reports.drawing import Frame
+from dialeval.reports.format import (
+    NONE,
+    detail,
+    format_p_value,
+    format_result,
+    one_line,
+    shorten,
+)
+from dialeval.reports.profile import profile_sections
+from dialeval.reports.sections import SectionView, TableView, render_sections
+
+METRICS = {
+    "accuracy": "responses", "topic_control": "topic control", "matched_accuracy": "in matches",
+    "matched_control": "control in matches", "style_accuracy": "style alone",
+    "accuracy_in_context": "in context", "opening_control": "openings",
+    "dialogue_accuracy": "dialogues", "dialogue_topic_control": "control, dialogues",
+}  # fmt: skip
+"""Columns of the tables: accuracies of the same evaluator on different texts."""
+_TERMINAL = ("accuracy", "topic_control", "matched_accuracy", "dialogue_accuracy")
+"""What fits into a terminal."""
+_NOTE = (
+    "All numbers are accuracies; 50 % is chance. Responses are read without contexts, because the "
+    "contexts of two piles differ. The topic control is the same evaluator on the partners' turns: "
+    "what it reveals cannot be a property of the evaluated side's words, though partners react to "
+    "them. Matches are pairs of dialogues whose partners say comparable things. Style alone reads "
+    "the responses with their rarer words masked. Dialogues pool all turns of a participant."
+)
+_TURNS = (
+    "Sums of calibrated log odds over the first turns of each participant; shorter dialogues are "
+    "read whole. The second line is the topic control: the partners' turns."
+)
+
+
+def pile_tables(results: UnpairedResults) -> list[RenderableType]:
+    """Verdicts and a table of accuracies, for the terminal."""
+    parts: list[RenderableType] = []
+    for verdict in results.verdicts:
+        style = "bold red" if verdict.verdict == DISTINGUISHABLE else "bold yellow"
+        head = Text(f"{one_line(verdict.system)}: ").append(verdict.verdict, style=style)
+        parts += [head, Text(one_line(verdict.text))]
+        parts += [Text(f"Note: {one_line(flag)}.", style="yellow") for flag in verdict.flags]
+    return [*parts, _table(results)]
+
+
+def _table(results: UnpairedResults) -> Table:
+    metrics = [metric for metric in _measured(results) if metric in _TERMINAL]
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
+    for name in ("system", "evaluator", *(METRICS[metric] for metric in metrics)):
+        table.add_column(name, justify="left" if name in ("system", "evaluator") else "right")
+    for row in _rows(results, metrics):
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _measured(results: UnpairedResults) -> list[str]:
+    present = {result.metric for result in results.results}
+    return [metric for metric in METRICS if metric in present]
+
+
+def _rows(results: UnpairedResults, metrics: Sequence[str]) -> list[list[str]]:
+    keys = dict.fromkeys((item.system, item.evaluator) for item in results.select("accuracy"))
+    return [
+        [one_line(system), one_line(evaluator)]
+        + [
+            format_result(item) if (item := results.get(metric, system, evaluator)) else NONE
+            for metric in metrics
+        ]
+        for system, evaluator in keys
+    ]
+
+
+def to_text(results: UnpairedResults) -> str:
+    """Verdicts and table as plain text."""
+    console = Console(width=140, record=True, file=StringIO())
+    for part in pile_tables(results):
+        console.print(part)
+    return console.export_text()
+
+
+def notebook_html(results: UnpairedResults) -> str:
+    """Verdicts and table for a notebook."""
+    return str(Markup("<pre>{}</pre>").format(to_text(results)))
+
+
+def write_unpaired_report(run: Path) -> Path:
+    """Write `report.html` of a finished unpaired evaluation; returns its path."""
+    return atomic_write_text(run / "report.html", unpaired_page(UnpairedResults.load(run)))
+
+
+def unpaired_page(results: UnpairedResults) -> str:
+    """The report as one self-contained page."""
+    sections = [
+        _verdict_section(results.verdicts),
+        _accuracy_section(results),
+        _matched_section(results),
+        _turns_section(results),
+        *profile_sections(results.profile),
+        _leak_section(results),
+        *_example_sections(results),
+    ]
+    lead = "Two piles of conversations without shared contexts, compared by dialogue."
+    return render_sections(
+        "Unpaired evaluation", lead, sections, results, "results.json, scores.parquet"
+    )
+
+
+def _verdict_section(verdicts: Sequence[PileVerdict]) -> SectionView:
+    rows = [
+        [
+            item.system,
+            item.verdict,
+            " ".join([item.text, *(f"Note: {flag}." for flag in item.flags)]),
+        ]
+        for item in verdicts
+    ]
+    heads = ("system", "verdict", "why")
+    return SectionView(
+        "verdicts", "Verdicts", (), [TableView("One per system", heads, rows, (1, 2))]
+    )
+
+
+def _accuracy_section(results: UnpairedResults) -> SectionView:
+    metrics = _measured(results)
+    heads = ["system", "evaluator", *(METRICS[metric] for metric in metrics)]
+    table = TableView("Accuracy with its interval", heads, _rows(results, metrics), (1,))
+    tests = [
+        [item.system, item.evaluator, METRICS.get(item.metric, item.metric),
+         format_p_value(detail(item, "p_value"))]
+        for item in results.results
+        if detail(item, "p_value") is not None and item.metric in METRICS
+    ]  # fmt: skip
+    heads = ["system", "evaluator", "text", "p-value"]
+    held_out = TableView("Tests on a held-out half of the dialogues", heads, tests, (1, 2))
+    return SectionView("accuracy", "Accuracy and controls", [_NOTE], [table, held_out])
+
+
+def _matched_section(results: UnpairedResults) -> SectionView:
+    rows = [
+        [
+            item.system, item.evaluator, f"{item.pairs:,}", f"{100 * item.share:.0f} %",
+            _percent(item.accuracy, item.low, item.high),
+            _percent(item.control, item.control_low, item.control_high),
+            format_p_value(item.p_value),
+        ]
+        for item in results.matches
+    ]  # fmt: skip
+    heads = ("system", "evaluator", "pairs", "share matched", "responses", "control", "p-value")
+    note = (
+        "Dialogues are matched one to one within calipers of the topic control's score (.2 "
+        "standard deviations of its log odds), nearest by the partners' words. The share is that "
+        "of the smaller pile. What holds within matches need not hold for the others."
+    )
+    return SectionView(
+        "matches", "Within matched dialogues", [note], [TableView("Matches", heads, rows, (1,))]
+    )
+
+
+def _percent(value: float, low: float, high: float) -> str:
+    return f"{100 * value:.1f} % [{100 * low:.1f}, {100 * high:.1f}]"
+
+
+def _turns_section(results: UnpairedResults) -> SectionView:
+    systems = dict.fromkeys(point.system for point in results.curves)
+    pictures = [
+        (_curve([point for point in results.curves if point.system == system], system), system)
+        for system in systems
+    ]
+    rows = []
+    for system in systems:
+        for item in results.select("dialogue_accuracy", system):
+            turns = detail(item, "turns_until_spotted")
+            if "turns_until_spotted" in item.details:
+                rows.append([system, item.evaluator, NONE if turns is None else f"{turns:.0f}"])
+    heads = ("system", "evaluator", "turns until 90 % of dialogues are spotted")
+    table = TableView("How many turns it takes", heads, rows, (1,))
+    return SectionView("turns", "Accuracy against turns seen", [_TURNS], [table], pictures)
+
+
+def _curve(points: Sequence[TurnPoint], system: str) -> Markup:
+    last = max(point.turns for point in points)
+    frame = Frame((1, max(2, last)), (0.3, 1.0), width=420, height=260)
+    parts = [frame.line([1, max(2, last)], [0.5, 0.5], "chance")]
+    for view, kind in (("partner", "reference"), ("response", "c0")):
+        line = [point for point in points if point.view == view]
+        if line:
+            turns = [point.turns for point in line]
+            low, high = [point.low for point in line], [point.high for point in line]
+            parts.append(frame.area(turns, low, high, f"band {kind}"))
+            parts.append(frame.line(turns, [point.accuracy for point in line], f"line {kind}"))
+    return frame.to_svg(parts, ("turns read", "accuracy on dialogues"), f"Accuracy, {system}")
+
+
+def _leak_section(results: UnpairedResults) -> SectionView:
+    rows = [
+        [item.system, item.rule, _percent(item.accuracy, item.low, item.high), item.hint]
+        for item in results.leaks
+    ]
+    heads = ("system", "rule", "accuracy", "fix")
+    table = TableView("Format leaks", heads, rows, (1, 3))
+    return SectionView("leaks", "Format and style leaks", (), [table])
+
+
+def _example_sections(results: UnpairedResults) -> list[SectionView]:
+    sections = []
+    for number, (system, examples) in enumerate(results.examples.items()):
+        tables = [
+            TableView(title, ("score", "after", "response"), _example_rows(items), (1, 2))
+            for title, items in (
+                ("Most human-like", examples.most_human_like),
+                ("Easiest to detect", examples.easiest_to_detect),
+            )
+        ]
+        sections.append(SectionView(f"examples-{number}", f"Examples: {system}", (), tables))
+    return sections
+
+
+def _example_rows(examples: Sequence[Example]) -> list[list[str]]:
+    return [
+        [f"{item.score:.2f}", shorten(" / ".join(item.context), 300), shorten(item.response, 300)]
+        for item in examples
+    ]

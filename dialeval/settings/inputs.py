@@ -1,0 +1,130 @@
+"""How a command reads its data: the same options for every command."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from dialeval.errors import BadInput
+
+
+def _option(help: str, *flags: str) -> dict[str, Any]:
+    return {"help": help, "flags": flags}
+
+
+@dataclass(frozen=True)
+class InputSettings:
+    """Reading the data."""
+
+    input_format: str | None = field(
+        default=None,
+        metadata=_option(
+            "Format of the files; guessed by default. See: dialeval data formats",
+            "--input-format", "--format", "-f",
+        ),
+    )  # fmt: skip
+    role: str | None = field(
+        default=None,
+        metadata=_option(
+            "Whose turns are the responses: user, assistant, the name of a speaker, or any. The "
+            "other turns are context."
+        ),
+    )
+    column: list[str] | None = field(
+        default=None,
+        metadata=_option("Name of a column in the file: response=reply. Repeatable."),
+    )
+    turn_separator: str | None = field(
+        default=None,
+        metadata=_option("Separator of turns, where a table has the context in one cell."),
+    )
+    skip_bad: bool = field(
+        default=False, metadata=_option("Skip bad records, and list them.", "--skip-bad")
+    )
+    context_turns: int | None = field(
+        default=None,
+        metadata=_option(
+            "Turns of context; 2 by default when dialogues are cut.", "--context-turns", "-k"
+        ),
+    )
+    responses: str = field(
+        default="every",
+        metadata=_option("Which turns of a dialogue are responses: every, last or one."),
+    )
+    full_context: bool = field(
+        default=False,
+        metadata=_option("Only responses that have all -k turns before them.", "--full-context"),
+    )
+    filter: str = field(default="none", metadata=_option("Preset of a paper: none, li or bruni."))
+    min_response: int | None = field(
+        default=None, metadata=_option("Minimum number of tokens in a response.")
+    )
+    max_response: int | None = field(
+        default=None, metadata=_option("Maximum number of tokens in a response.")
+    )
+    min_context: int | None = field(
+        default=None, metadata=_option("Minimum number of tokens in a context.")
+    )
+    max_context: int | None = field(
+        default=None, metadata=_option("Maximum number of tokens in a context.")
+    )
+    forbid: list[str] | None = field(
+        default=None,
+        metadata=_option("Drop pairs with this token, such as `<unk>`. Repeatable."),
+    )
+    keep_duplicates: bool = field(
+        default=False, metadata=_option("Keep duplicate dialogues.", "--keep-duplicates")
+    )
+    num_proc: int = field(default=1, metadata=_option("Number of processes that parse."))
+
+    def __post_init__(self) -> None:
+        if self.num_proc < 1:
+            raise BadInput(f"--num-proc is at least 1, but got {self.num_proc}.")
+        if self.role is not None and not self.role.strip():
+            raise BadInput("--role is empty.", hint="Name a role: --role user")
+
+
+@dataclass(frozen=True)
+class SidedInputSettings(InputSettings):
+    """Reading the data."""
+
+    human_role: str | None = field(
+        default=None, metadata=_option("Role of the human files, where it is not that of --role.")
+    )
+    system_role: list[str] | None = field(
+        default=None,
+        metadata=_option(
+            "Role of the systems' files, where it is not that of --role; NAME=ROLE for one "
+            "system. Repeatable."
+        ),
+    )
+
+    pairs: list[str] | None = field(
+        default=None,
+        metadata=_option(
+            "One table for all: then --human and --system NAME=COLUMN name its columns. Repeatable."
+        ),
+    )
+    context: str | None = field(
+        default=None, metadata=_option("With --pairs: the column of the context.")
+    )
+    max_identical: float = field(
+        default=0.2,
+        metadata=_option("Share of a system's replies that may be identical to the human's."),
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= self.max_identical <= 1:
+            message = f"--max-identical is between 0 and 1, but got {self.max_identical}."
+            raise BadInput(message)
+
+    def system_roles(self) -> tuple[str | None, dict[str, str]]:
+        """The role of all systems, and those of some by name."""
+        given = [text.rpartition("=") for text in self.system_role or []]
+        named = {name: role for name, sign, role in given if sign}
+        general = [role for _, sign, role in given if not sign]
+        if len(general) > 1:
+            raise BadInput(
+                f"--system-role is given {len(general)} times without a name.",
+                hint="Name the systems: --system-role bot=assistant --system-role sim=user",
+            )
+        return (general[0] if general else self.role), named

@@ -1,0 +1,145 @@
+"""Records of chat models, large documents, pipes, and columns that clash with ours."""
+
+import gzip
+import json
+import os
+import threading
+
+import pytest
+
+from dialeval.dialogues import BadInput, ReadOptions, iterate, read, read_passages, write_passages
+from dialeval.dialogues.formats import format_of
+from dialeval.dialogues.json_stream import JsonStream
+
+
+def responses(path, **options):
+    return [(p.response, p.author) for p in iterate(read_passages(path, **options))]
+
+
+@pytest.mark.parametrize(
+    ("record", "format"),
+    [
+        ({"prompt": "far?", "completion": "no"}, "prompts"),
+        ({"prompt": "far?", "response": "no"}, "prompts"),
+        ({"prompt": [{"role": "user", "content": "far?"}],
+          "completion": [{"role": "assistant", "content": "no"}]}, "prompts"),
+        ({"instruction": "far?", "input": "", "output": "no"}, "prompts"),
+        ({"instruction": "far?", "context": "a map", "response": "no"}, "prompts"),
+        ({"conversation": [{"role": "user", "content": "far?"},
+                           {"role": "assistant", "content": "no"}]}, "chat"),
+        ({"conversations": [{"from": "human", "value": "far?"},
+                            {"from": "gpt", "value": "no"}]}, "chat"),
+    ],
+)  # fmt: skip
+def test_one_answer_is_the_sides_whatever_its_format(record, format, write):
+    path = write("data.jsonl", [record])
+    assert format_of(path).name == format
+    assert responses(path, side="human") == [("no", "human")]
+    assert responses(path, side="bot") == [("no", "bot")]
+
+
+def test_alpaca_input_belongs_to_the_prompt(write):
+    path = write("alpaca.jsonl", [{"instruction": "Sum up.", "input": "A map.", "output": "Map."}])
+    (passage,) = iterate(read_passages(path))
+    assert [turn.text for turn in passage.context] == ["Sum up.\nA map."]
+
+
+def test_chosen_is_human_and_rejected_a_system(write):
+    talk = [{"role": "user", "content": "far?"}]
+    rows = [
+        {"prompt": "far?", "chosen": "no", "rejected": "As an AI ..."},
+        {"chosen": [*talk, {"role": "assistant", "content": "yes"}],
+         "rejected": [*talk, {"role": "assistant", "content": "hm"}], "rejected_model": "m"},
+    ]  # fmt: skip
+    path = write("pairs.jsonl", rows)
+    assert responses(path) == [("no", "human"), ("As an AI ...", "rejected"),
+                               ("yes", "human"), ("hm", "m")]  # fmt: skip
+
+
+SIMULATIONS = [
+    {"id": f"s{n}", "task_id": "1", "messages": [
+        {"role": "assistant", "content": "Hi!", "tool_calls": None},
+        {"role": "user", "content": f"my order {n}"},
+        {"role": "assistant", "content": None, "tool_calls": [{"name": "find"}]},
+        {"role": "tool", "content": "{}"},
+        {"role": "assistant", "content": f"found {n}"}]}
+    for n in range(3)
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_tau2_results_are_read_by_role(indent, write):
+    path = write(
+        "results.json", json.dumps({"info": {}, "simulations": SIMULATIONS}, indent=indent)
+    )
+    assert format_of(path).name == "tau2"
+    assert responses(path, role="user", side="sim") == [(f"my order {n}", "sim") for n in range(3)]
+    assert [text for text, _ in responses(path, role="assistant")] == [
+        "found 0",
+        "found 1",
+        "found 2",
+    ]
+    with pytest.raises(BadInput, match="could be those of"):
+        read(path, ReadOptions(side="sim"))
+
+
+def test_sdialog_and_one_printed_object_are_read(write):
+    turns = [{"speaker": "Ann", "text": "Hi!"}, {"speaker": "Bo", "text": "Hello."}]
+    dialogue = {"version": "1", "id": 7, "complete": True, "personas": None, "turns": turns}
+    path = write("one.json", json.dumps(dialogue, indent=2))
+    assert format_of(path).name == "sdialog"
+    assert responses(path, role="bo", side="sim") == [("Hello.", "sim")]
+    messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
+    path = write("chat.json", json.dumps({"messages": messages}, indent=2))
+    assert responses(path, side="bot") == [("hello", "bot")]
+
+
+def test_a_stream_gives_items_with_their_lines(tmp_path):
+    path = tmp_path / "x.json"
+    items = [{"n": n, "text": "é" * 700_000} for n in range(4)]  # longer than a chunk
+    path.write_text(json.dumps(items, indent=0, ensure_ascii=False), encoding="utf-8")
+    with path.open("rb") as file:
+        read_items = list(JsonStream(file))
+    assert [item for _, item in read_items] == items
+    assert [line for line, _ in read_items] == [2, 6, 10, 14]
+
+
+@pytest.mark.parametrize("text", ["[{\n", '[{"a": 1},\n {"b" 2}]', '[{"a": "x'])
+def test_a_broken_array_is_named_with_its_file(text, write):
+    with pytest.raises(BadInput, match=r"own\.json"):
+        read(write("own.json", text), ReadOptions(format="passages"))
+
+
+def test_a_pipe_is_read_whole(tmp_path):
+    row = {"context": ["hi " * 50], "response": "hello"}
+    lines = "".join(json.dumps({**row, "id": str(n)}) + "\n" for n in range(3_000))
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_text(lines))
+    writer.start()
+    passages, _ = read(pipe, ReadOptions(keep_duplicates=True))
+    writer.join()
+    assert len(passages) == 3_000
+
+
+def test_a_first_line_over_64_kb_is_recognised(write):
+    path = write("long.jsonl", [{"note": "x" * 100_000, "context": ["hi"], "response": "hello"}])
+    assert format_of(path).name == "passages"
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[:-20], lambda data: data[:30] + b"x" * 40])
+def test_a_broken_gzip_file_is_one_sentence(damage, write):
+    rows = "".join(json.dumps({"context": ["hi"], "response": f"h{n}"}) + "\n" for n in range(999))
+    path = write("own.jsonl.gz", damage(gzip.compress(rows.encode())))
+    with pytest.raises(BadInput, match="gzip"):
+        read(path)
+
+
+def test_our_columns_win_over_extra_ones(write, tmp_path):
+    messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "yo"}]
+    path = write("clash.jsonl", [{"messages": messages, "response": "z", "author": "bot"}])
+    written = write_passages(read_passages(path), tmp_path / "out.jsonl")
+    assert json.loads(written.read_text())["response"] == "yo"
+    row = {"context": ["hi"], "response": "yo", "extra": {"response": "evil"}}
+    written = write_passages(read_passages(write("e.jsonl", [row])), tmp_path / "out.jsonl")
+    assert json.loads(written.read_text())["response"] == "yo"

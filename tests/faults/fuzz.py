@@ -1,0 +1,70 @@
+"""The fuzz harness: `python -m tests.faults.fuzz 2500` prints how bad inputs end."""
+
+import random
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests.faults import cases, harness, material
+
+
+def fuzz(
+    folder: Path, most: int, seed: int = 0, seconds: float = 1e9
+) -> list[tuple[str, harness.Outcome]]:
+    """Run bad inputs of all groups, in turn.
+
+    Args:
+        folder (`Path`):
+            Working folder; the material is in it.
+        most (`int`):
+            Number of cases.
+        seed (`int`, *optional*, defaults to 0):
+            Of the mutations and their order.
+        seconds (`float`, *optional*):
+            Stops after this time.
+
+    Returns:
+        `list[tuple[str, Outcome]]`: Name of each case, and how it ended.
+    """
+    drawn = draw(folder, most, seed)
+    start, outcomes = time.monotonic(), []
+    for case in drawn:
+        if time.monotonic() - start > seconds:
+            break
+        cases.prepare(case, folder, folder / "case")
+        outcome = harness.run(
+            case.argv, folder / "case", timeout=case.patience, before=case.before,
+            refuse=case.refuse,
+        )  # fmt: skip
+        outcomes.append((case.name, outcome))
+    return outcomes
+
+
+def draw(folder: Path, most: int, seed: int) -> list[cases.Case]:
+    """Cases of all groups, in random order; with further seeds until there are enough."""
+    drawn: list[cases.Case] = []
+    while len(drawn) < most:
+        rng = random.Random(seed + 7919 * len(drawn))
+        batch = [case for group in cases.GROUPS for case in group(folder, rng)]
+        rng.shuffle(batch)
+        drawn += batch
+    return drawn[:most]
+
+
+def main(most: int) -> int:
+    """Print the counts; the exit code says whether all ended well."""
+    harness.warm_up()
+    with tempfile.TemporaryDirectory(prefix="dialeval-fuzz-") as name:
+        print("material:", material.build(Path(name)))
+        outcomes = fuzz(Path(name), most)
+    print(harness.summary("bad inputs", outcomes, 400))
+    slow = sorted(outcomes, key=lambda pair: -pair[1].seconds)[:10]
+    print("slowest:", *(f"{o.seconds:.1f} s {n[:150]}" for n, o in slow), sep="\n  ")
+    return int(any(outcome.kind not in harness.GOOD for _, outcome in outcomes))
+
+
+if __name__ == "__main__":
+    import tests.conftest  # noqa: F401  # offline, with a fresh cache
+
+    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 2500))

@@ -1,0 +1,91 @@
+"""What a kill leaves behind is continued, and what is damaged is said or computed again."""
+
+import json
+
+import pytest
+
+from dialeval.dialogues import BadInput, to_passages
+from dialeval.responders import load_responder
+from dialeval.responders.journal import generate
+from dialeval.run_folder import RunFolder
+from dialeval.scorers import load_scorer
+from tests.conftest import talk
+from tests.faults.material import write_zero_shot
+
+
+@pytest.mark.parametrize("name", ["out.jsonl", "x[1].jsonl"])
+def test_a_run_killed_between_output_and_manifest_is_continued(tmp_path, monkeypatch, name):
+    passages, output = talk(4, 3), tmp_path / name
+    whole = generate(load_responder("parrot"), passages, tmp_path / "whole.jsonl")
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("dialeval.responders.journal.atomic_write_text", killed)
+        with pytest.raises(KeyboardInterrupt):
+            generate(load_responder("parrot"), passages, output)
+    assert output.exists()
+    summary = generate(load_responder("parrot"), passages, output)
+    assert summary.answers == whole.answers == 8
+    assert output.read_bytes() == whole.path.read_bytes()
+    assert not list(tmp_path.glob(".*.journal"))
+
+
+def test_an_output_of_somebody_else_is_still_refused(tmp_path):
+    output = tmp_path / "out.jsonl"
+    output.write_text("{}\n")
+    with pytest.raises(BadInput, match="another run wrote here"):
+        generate(load_responder("parrot"), talk(2, 3), output)
+
+
+@pytest.mark.parametrize("content", ["", "[1, ", "\x00"])
+def test_a_torn_cache_is_computed_again(tmp_path, content):
+    folder = RunFolder(tmp_path)
+    path = folder.cache("key.json")
+    path.parent.mkdir()
+    path.write_text(content)
+    assert folder.cached_json("key", lambda: [1, 2]) == [1, 2]
+    assert json.loads(path.read_text()) == [1, 2]
+
+
+def test_the_lock_says_which_process_holds_it(tmp_path):
+    with (
+        RunFolder(tmp_path).lock(),
+        pytest.raises(BadInput, match=r"process \d+, since 0 minutes"),
+        RunFolder(tmp_path).lock(),
+    ):
+        pass
+    assert not (tmp_path / ".lock.owner").exists()
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("kind", 5, r"scorer.json: `kind` is a text, but got a whole number"),
+        ("decision", [], "`decision` is an object or null"),
+        ("decision", {"threshold": float("nan")}, "`decision.threshold` is a finite number"),
+        ("fingerprint", "other", "its weights are not those"),
+        ("measure", None, "expected a saved evaluator|measure"),
+    ],
+)
+def test_a_damaged_evaluator_is_refused_with_file_and_key(tmp_path, key, value, message):
+    write_zero_shot(tmp_path / "zero")
+    path = tmp_path / "zero" / "scorer.json"
+    content = json.loads(path.read_text())
+    path.write_text(json.dumps({**content, key: value}))
+    with pytest.raises(BadInput, match=message):
+        load_scorer(tmp_path / "zero")
+
+
+def test_training_that_was_killed_leaves_no_evaluator_under_old_settings(tmp_path, monkeypatch):
+    from dialeval.scorers.zeroshot import ZeroShotScorer
+
+    write_zero_shot(tmp_path / "zero")
+    with monkeypatch.context() as patch:
+        patch.setattr(ZeroShotScorer, "save", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            write_zero_shot(tmp_path / "zero")
+    with pytest.raises(BadInput, match="no scorer.json here"):
+        load_scorer(tmp_path / "zero")
+    assert to_passages(talk(1, 2)) is not None

@@ -1,0 +1,112 @@
+"""Two piles of conversations: detection, controls of the topic, verdicts, bad input."""
+
+import random
+
+import pytest
+
+from dialeval.dialogues import BadInput, Passage, Turn, to_passages
+from dialeval.metrics.evaluation_results import DISTINGUISHABLE, INCONCLUSIVE
+from dialeval.metrics.unpaired_results import CONFOUNDED, UnpairedResults
+from dialeval.protocols.unpaired import evaluate_piles, make_piles, shares_contexts
+from dialeval.protocols.unpaired.piles import pair_piles
+from dialeval.protocols.unpaired.scoring import Accuracy
+from dialeval.protocols.unpaired.verdict import Piled, PileReading, pile_verdict
+from dialeval.settings.evaluation import EvaluationRun
+
+COMMON = ["i", "you", "we", "it", "was", "nice", "and", "then", "maybe", "so", "to", "the", "old"]
+SPORT = ["football", "goal", "match", "team", "coach", "player", "league", "stadium"]
+COOKING = ["recipe", "oven", "salt", "dinner", "pasta", "soup", "kitchen", "flour"]
+
+
+def pile(topic, seed, dialogues=40, author="human", style=None):
+    """Conversations in which both sides talk about a topic."""
+    rng = random.Random(seed)
+
+    def turn(words):
+        return " ".join(rng.choice(words) if rng.random() < 0.3 else rng.choice(COMMON)
+                        for _ in range(10))  # fmt: skip
+
+    passages = []
+    for number in range(dialogues):
+        for at in range(5):
+            context = (Turn("partner", turn(topic)),)
+            response = turn(topic) if style is None else style(turn(topic))
+            key = f"{author}-{seed}-{number}"
+            passages.append(
+                Passage(context, response, author, f"{key}#{at}", key, speaker="evaluated")
+            )
+    return to_passages(passages)
+
+
+def evaluated(human, system, folder):
+    run = EvaluationRun(evaluators=["surface"], seeds=1, folds=3, output_dir=str(folder))
+    return evaluate_piles(make_piles(human, {"bot": system}), run)
+
+
+def test_two_human_piles_on_different_topics_are_not_called_distinguishable(tmp_path):
+    results = evaluated(pile(SPORT, 1), pile(COOKING, 2, author="bot"), tmp_path)
+    verdict = results.verdicts[0]
+    assert verdict.p_value < 0.05 and verdict.accuracy > 0.6  # the piles do differ
+    assert verdict.verdict == CONFOUNDED and "topic" in verdict.text
+    assert results.get("topic_control", "bot", "surface").value > 0.6
+
+
+def test_a_style_on_the_same_topic_is_distinguishable(tmp_path):
+    loud = pile(SPORT, 2, author="bot", style=lambda text: f"Well, {text.upper()}!")
+    results = evaluated(pile(SPORT, 1), loud, tmp_path)
+    assert results.verdicts[0].verdict == DISTINGUISHABLE
+    assert results.get("topic_control", "bot", "surface").value < 0.6
+    assert results.get("dialogue_accuracy", "bot", "surface").value > 0.95
+    assert UnpairedResults.load(tmp_path) == results
+
+
+def test_equal_piles_are_inconclusive_without_a_positive_control(tmp_path):
+    results = evaluated(pile(SPORT, 1), pile(SPORT, 2, author="bot"), tmp_path)
+    assert results.verdicts[0].verdict == INCONCLUSIVE
+
+
+def test_common_openers_do_not_make_piles_paired():
+    human, system = pile(SPORT, 1), pile(SPORT, 2, author="bot")
+    assert not shares_contexts(human, {"bot": system})
+    assert shares_contexts(human, {"bot": human})
+
+
+def test_a_pile_of_one_dialogue_is_refused():
+    with pytest.raises(BadInput, match="the pile of bot has 1 dialogue with 5"):
+        make_piles(pile(SPORT, 1), {"bot": pile(SPORT, 2, dialogues=1, author="bot")})
+
+
+def test_a_pile_that_repeats_the_human_one_is_refused():
+    human = pile(SPORT, 1)
+    with pytest.raises(BadInput, match="the two piles overlap"):
+        pair_piles(human, human, "bot")
+
+
+def test_dialogues_with_a_shared_long_context_are_held_out_together():
+    human = pile(SPORT, 1)
+    turns = [human[0]["context"][0]["text"]]
+    other = Passage((Turn("partner", turns[0]),), "something else", "bot", "x#1", "x", speaker="e")
+    system = to_passages([other, Passage((Turn("p", "hi"),), "yo", "bot", "y#1", "y", speaker="e")])
+    piles = pair_piles(human, system, "bot")
+    assert piles.units["system/x"] == piles.units["human/human-1-0"]
+    assert piles.units["system/y"] == "system/y"
+
+
+@pytest.mark.parametrize(
+    ("control", "control_p", "expected"),
+    [(0.5, 0.6, DISTINGUISHABLE), (0.5, 0.001, CONFOUNDED), (0.89, 0.001, CONFOUNDED)],
+)
+def test_a_control_that_explains_the_difference_is_named(control, control_p, expected):
+    reading = PileReading(
+        "svm", Accuracy(0.9, 0.88, 0.92, 100), 0.001, style_p=0.001, control_p=control_p,
+        control=Accuracy(control, control - 0.02, control + 0.02, 100),
+    )  # fmt: skip
+    assert pile_verdict("bot", [reading], Piled(50, 50)).verdict == expected
+
+
+def test_a_difference_in_rare_words_alone_may_be_the_topic():
+    reading = PileReading(
+        "svm", Accuracy(0.9, 0.88, 0.92, 100), 0.001, style_p=0.4, control_p=0.6,
+        control=Accuracy(0.5, 0.48, 0.52, 100),
+    )  # fmt: skip
+    assert pile_verdict("bot", [reading], Piled(50, 50)).verdict == CONFOUNDED
