@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-slow coverage lint format docs bench clean
+.PHONY: demo test test-slow chaos coverage lint format docs bench clean
 
 demo: $(STAMP)
 	$(BIN)/dialeval demo
@@ -17,6 +17,10 @@ test: $(STAMP)
 test-slow: $(STAMP)
 	$(PIP) -e ".[app,browser]"
 	$(BIN)/python -m pytest -m "slow or browser"
+
+# Bad inputs in forked children; prints how they ended, and fails unless all ended well.
+chaos: $(STAMP)
+	$(BIN)/python -m tests.faults.fuzz 2500
 
 coverage: $(STAMP)
 	$(PIP) -e ".[dev]"
