@@ -122,6 +122,8 @@ def read_files(
         for path, name in report.formats.items():
             say(f"Read [bold]{escape(Path(path).name)}[/] as [bold]{escape(name)}[/] "
                 "(another: --input-format NAME)")  # fmt: skip
+    for note in report.notes:
+        say(escape(note))
     _say_roles(report, options)
     _say_skipped(report.problems)
     return passages, report
