@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import skops.io
 
 from dialeval.dialogues import Passage, Passages
 from dialeval.scorers.base import Decision
@@ -181,6 +180,8 @@ class StackScorer:
         models = {"combiner": self.combiner, **self.models}
         arrays = {name: list(vars(model).values()) for name, model in models.items()}
         compression = {"compression": zipfile.ZIP_DEFLATED, "compresslevel": 9}
+        import skops.io  # slow: it imports every library it knows
+
         skops.io.dump(arrays, folder / MODEL, **compression)
         return {"n": self.n, "vectors": getattr(self.store.embed, "name", "embedder")}
 
@@ -202,6 +203,8 @@ class StackScorer:
             `StackScorer`: The scorer.
         """
         check_vectors(settings, embed, folder)
+        import skops.io  # slow: it imports every library it knows
+
         arrays = skops.io.load(folder / MODEL, trusted=[])
         combiner, store = LinearModel(*arrays.pop("combiner")), FeatureStore(embed)
         models = {
