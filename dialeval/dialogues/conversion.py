@@ -1,17 +1,24 @@
 """Passages from what people have in memory: lists, chat messages, data frames and datasets."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from dialeval.dialogues.authors import authors, by_author
+from dialeval.dialogues.cutting import Cut
 from dialeval.dialogues.reading import ReadOptions, read
+from dialeval.dialogues.roles import add_names, check_role_exists
 from dialeval.dialogues.storage import FEATURES, Passages, to_passages
-from dialeval.dialogues.types import Passage, Turn, alternate, text_key
+from dialeval.dialogues.types import Dialogue, Passage, Turn, alternate, text_key
 from dialeval.errors import BadInput
 
 Message = Mapping[str, Any]
 """`{"role": ..., "content": ...}`"""
+_FIELDS = ("context", "response", "messages", "id", "dialogue_id", "following", "author")
+"""Keys of a row that are no further columns."""
 
 
 def as_passages(
@@ -20,6 +27,7 @@ def as_passages(
     author: str,
     contexts: Sequence[Any] | None = None,
     dialogue_ids: Sequence[Any] | None = None,
+    role: str | None = None,
 ) -> Passages:
     """Passages of one author from any of the usual shapes of data.
 
@@ -35,6 +43,9 @@ def as_passages(
             For a list of responses: the context of each, a text or a list of texts or messages.
         dialogue_ids (`Sequence`, *optional*):
             Which dialogue each row comes from. By default rows with the same context share one.
+        role (`str`, *optional*):
+            For conversations and paths: every turn of this role is a response, the others are
+            context. By default the last message of a conversation is the response.
 
     Returns:
         `Passages`: In the order of the data; rows without an `id` get their position as the id.
@@ -43,11 +54,13 @@ def as_passages(
         BadInput: A row has no context or no response; says which.
     """
     if isinstance(data, str | PathLike):
-        return _from_path(data, author)
+        return _from_path(data, author, role)
     if getattr(data, "features", None) == FEATURES:
         return data
     rows = _rows(data)
     _check_lengths(len(rows), author, contexts=contexts, dialogue_ids=dialogue_ids)
+    if role and contexts is None:
+        return _turns_of_role(rows, author, role, dialogue_ids)
     passages = [
         _passage(
             row,
@@ -63,18 +76,69 @@ def as_passages(
     return to_passages(passages)
 
 
-def _from_path(path: str | PathLike[str], author: str) -> Passages:
+def _turns_of_role(
+    rows: Sequence[Any], author: str, role: str, dialogue_ids: Sequence[Any] | None
+) -> Passages:
+    """Every turn of a role in whole conversations.
+
+    Raises:
+        BadInput: No turn is by that role; lists the speakers.
+    """
+    speakers: Counter[str] = Counter()
+
+    def passages() -> Iterator[Passage]:
+        for index, row in enumerate(rows):
+            known = index if dialogue_ids is None else dialogue_ids[index]
+            dialogue = _whole_conversation(row, index, author, known)
+            add_names(speakers, (turn.speaker for turn in dialogue.turns))
+            yield from Cut(role=role)(dialogue)
+
+    cut = to_passages(passages())
+    if not len(cut):
+        check_role_exists(role, speakers, author)
+        raise BadInput(f"no turn of {role!r} has a context.", hint="Give whole conversations.")
+    return cut
+
+
+def _whole_conversation(row: Any, index: int, author: str, dialogue_id: Any) -> Dialogue:
+    record = row if isinstance(row, Mapping) else {"messages": row}
+    messages = record.get("messages")
+    if isinstance(messages, str) or not isinstance(messages, Sequence):
+        raise _bad_row(index, author, "expected a conversation: a list of messages or texts")
+    spoken = [item for item in messages if not (isinstance(item, Mapping) and _is_prompt(item))]
+    turns = _turns([item for item in spoken if _text(item)], index, author)
+    extra = {key: value for key, value in record.items() if key not in ("messages", "id")}
+    key = extra.pop("dialogue_id", record.get("id", dialogue_id))
+    return Dialogue(tuple(replace(turn, author=author) for turn in turns), str(key), extra=extra)
+
+
+def _from_path(path: str | PathLike[str], author: str, role: str | None = None) -> Passages:
     name = str(path)
     if not name.startswith("hub:") and not Path(name).exists() and name != "chitchat":
         raise BadInput(
             "no such file.", name, hint="Check the path, or give the responses as a list."
         )
     options = ReadOptions(
-        author=None if author == "human" else author,
-        keep_duplicates=author != "human",
-        allow_empty=True,
+        side=author, role=role, keep_duplicates=author != "human", allow_empty=True
     )
-    return read(name, options)[0]
+    return _of_author(read(name, options)[0], author, name)
+
+
+def _of_author(passages: Passages, author: str, path: str) -> Passages:
+    """The responses of one author; in a system's file, of its only system whatever its name.
+
+    Raises:
+        BadInput: A file has responses of several systems, and none has that name.
+    """
+    names = authors(passages)
+    others = [name for name in names if name != "human"]
+    if author in names or not others:
+        return by_author(passages, author if author in names else "human")
+    if author == "human" or len(others) > 1:
+        what = "no human responses, only those" if author == "human" else "responses"
+        message = f"it has {what} of {', '.join(others)}."
+        raise BadInput(message, path, hint="Name one of them, or say whose turns: role=...")
+    return by_author(passages, others[0])
 
 
 def _rows(data: Any) -> list[Any]:
@@ -112,9 +176,10 @@ def _passage(row: Any, index: int, author: str, context: Any, dialogue_id: Any) 
         text_key(turn.text for turn in turns),
     )
     following = record.get("following")
+    extra = {key: value for key, value in record.items() if key not in _FIELDS}
     return Passage(
         turns, response, author, id=str(record.get("id", index)), dialogue_id=str(dialogue),
-        following=following if isinstance(following, str) else None,
+        following=following if isinstance(following, str) else None, extra=extra,
     )  # fmt: skip
 
 
