@@ -124,15 +124,13 @@ def _verdict_section(verdicts: Sequence[PileVerdict]) -> SectionView:
     rows = [
         [
             item.system,
-            item.verdict,
+            Markup("<strong>{}</strong>").format(item.verdict),
             " ".join([item.text, *(f"Note: {flag}." for flag in item.flags)]),
         ]
         for item in verdicts
     ]
     heads = ("system", "verdict", "why")
-    return SectionView(
-        "verdicts", "Verdicts", (), [TableView("One per system", heads, rows, (1, 2))]
-    )
+    return SectionView("verdicts", "Verdicts", (), [TableView("One per system", heads, rows, (2,))])
 
 
 def _accuracy_section(results: UnpairedResults) -> SectionView:

@@ -8,6 +8,7 @@ import numpy as np
 
 from dialeval.dialogues import BadInput, Passage, Passages, Turn, iterate, to_passages
 from dialeval.dialogues.splits import row_hashes
+from dialeval.protocols.unpaired.piles import language_warnings
 from dialeval.scorers.baselines import NEUTRAL
 
 DATA, REFERENCE, MACHINE = "data", "reference", "machine"
@@ -153,6 +154,7 @@ def check_samples(
             )
     for sample in (data, *known):
         warnings += _size_warnings(sample)
+    warnings += language_warnings({sample.name: sample.replies for sample in (data, *known)})
     return data, known, warnings
 
 
