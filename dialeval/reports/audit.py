@@ -165,19 +165,12 @@ def _limits_section() -> SectionView:
 
 def _check_section(results: AuditResults) -> SectionView:
     rows = [
-        [
-            check.name,
-            "ok" if check.passed else "look here",
-            f"{check.value:.3f}",
-            NONE if check.p_value is None else format_p_value(check.p_value),
-            check.text,
-        ]
+        [check.text, "ok" if check.passed else "look here",
+         NONE if check.p_value is None else format_p_value(check.p_value)]
         for check in results.checks
-    ]
-    heads = ("check", "result", "value", "p-value", "what it means")
-    return SectionView(
-        "checks", "What the number rests on", (), [TableView("Checks", heads, rows, (1, 4))]
-    )
+    ]  # fmt: skip
+    heads = ("check", "result", "p-value")
+    return SectionView("checks", "What the number rests on", (), [TableView("Checks", heads, rows)])
 
 
 def _score_section(bins: Sequence[ScoreBin]) -> SectionView:

@@ -9,7 +9,7 @@ import numpy as np
 from dialeval.dialogues import BadInput, Passage, Passages, by_author, iterate, to_passages, tokens
 from dialeval.dialogues.languages import language_shares
 from dialeval.dialogues.matching import partners
-from dialeval.dialogues.splits import row_hashes
+from dialeval.dialogues.splits import row_hashes, sample_dialogues
 from dialeval.dialogues.types import text_key
 
 MIN_DIALOGUES = 10
@@ -126,6 +126,33 @@ def make_piles(human: Passages, systems: Mapping[str, Passages]) -> Piles:
         warnings += _response_warnings(name, passages)
     warnings += language_warnings({HUMAN: human, **systems})
     return Piles(human, dict(systems), warnings)
+
+
+def limited_piles(
+    human: Passages, systems: Mapping[str, Passages], limit: int | None, seed: int
+) -> Piles:
+    """The piles of an unpaired evaluation, each with so many responses of whole dialogues.
+
+    Args:
+        human (`Passages`):
+            Human passages.
+        systems (`Mapping[str, Passages]`):
+            Responses of each system.
+        limit (`int`, *optional*):
+            Most responses of each pile; all by default.
+        seed (`int`):
+            Seed of the draw.
+
+    Returns:
+        `Piles`: What [`make_piles`] gives for them.
+    """
+    if limit is None:
+        return make_piles(human, systems)
+
+    def drawn(passages: Passages) -> Passages:
+        return sample_dialogues(passages, limit, seed, per_dialogue=len(passages))
+
+    return make_piles(drawn(human), {name: drawn(part) for name, part in systems.items()})
 
 
 def language_warnings(piles: Mapping[str, Passages]) -> Iterable[str]:
