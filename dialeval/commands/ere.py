@@ -13,6 +13,7 @@ from dialeval.commands.evaluate import Formats
 from dialeval.commands.settings import with_settings
 from dialeval.settings.evaluation import ReliabilityRun
 from dialeval.settings.inputs import SidedInputSettings
+from dialeval.settings.live import LiveSettings
 from dialeval.terminal import printable
 
 if TYPE_CHECKING:
@@ -21,10 +22,11 @@ if TYPE_CHECKING:
 NO_SYSTEM = "none"
 
 
-@with_settings(run=ReliabilityRun, inputs=SidedInputSettings)
+@with_settings(run=ReliabilityRun, inputs=SidedInputSettings, live=LiveSettings)
 def ere(
     run: ReliabilityRun,
     inputs: SidedInputSettings,
+    live: LiveSettings,
     human: o.Human = None,
     system: Annotated[
         list[str] | None,
@@ -54,8 +56,6 @@ def ere(
     ] = False,
     limit: o.Limit = None,
     format: Formats = "table",
-    max_new_tokens: o.NewTokens = 40,
-    decoding: o.DecodingName = "sampling",
 ) -> None:
     """Test evaluators where the right answer is known: the evaluator reliability error (ERE).
 
@@ -86,8 +86,8 @@ def ere(
 
     systems = [text for text in system or ["parrot"] if text != NO_SYSTEM]
     data = read_data(
-        human, systems, inputs, output_dir, limit=limit, seed=run.seed, decoding=decoding,
-        max_new_tokens=max_new_tokens, allow_none=True,
+        human, systems, inputs, output_dir, limit=limit, seed=run.seed, live=live,
+        allow_none=True,
     )  # fmt: skip
     with progress_bar() as on_progress:
         _show(reliability(data, run, on_progress=on_progress), output_dir, format)

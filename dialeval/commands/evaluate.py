@@ -14,6 +14,7 @@ from dialeval.commands.data import options as o
 from dialeval.commands.settings import with_settings
 from dialeval.settings.evaluation import EvaluationRun
 from dialeval.settings.inputs import SidedInputSettings
+from dialeval.settings.live import LiveSettings
 from dialeval.terminal import printable
 
 if TYPE_CHECKING:
@@ -33,16 +34,15 @@ Systems = Annotated[
 ]
 
 
-@with_settings(run=EvaluationRun, inputs=SidedInputSettings)
+@with_settings(run=EvaluationRun, inputs=SidedInputSettings, live=LiveSettings)
 def evaluate(
     run: EvaluationRun,
     inputs: SidedInputSettings,
+    live: LiveSettings,
     human: o.Human = None,
     system: Systems = None,
     limit: o.Limit = None,
     format: Formats = "table",
-    max_new_tokens: o.NewTokens = 40,
-    decoding: o.DecodingName = "sampling",
     second_human: Annotated[
         bool, typer.Option(help="Add a row for a second human's replies, if the data have them.")
     ] = True,
@@ -65,7 +65,7 @@ def evaluate(
     check_options(format, limit, output_dir)
     data = read_data(
         human, system or ["parrot", "constant"], inputs, output_dir, limit=limit, seed=run.seed,
-        decoding=decoding, max_new_tokens=max_new_tokens, second_human=second_human, unpaired=True,
+        live=live, second_human=second_human, unpaired=True,
     )  # fmt: skip
     quiet_libraries()
     if not hasattr(data, "second"):
@@ -109,8 +109,7 @@ def read_data(
     *,
     limit: int | None = None,
     seed: int = 0,
-    decoding: str = "sampling",
-    max_new_tokens: int = 40,
+    live: LiveSettings | None = None,
     second_human: bool = False,
     allow_none: bool = False,
     unpaired: bool = False,
@@ -126,8 +125,10 @@ def read_data(
             How files are read.
         output_dir (`Path`):
             Where the responses of live systems are kept.
-        limit, seed, decoding, max_new_tokens:
-            As in `read_human` and `collect_systems`.
+        limit, seed:
+            As in `read_human`.
+        live (`LiveSettings`, *optional*):
+            Settings of live systems.
         second_human (`bool`, *optional*, defaults to `False`):
             Whether responses of a second human are added.
         allow_none (`bool`, *optional*, defaults to `False`):
@@ -156,7 +157,7 @@ def read_data(
     )  # fmt: skip
     collected = collect_systems(
         systems, passages, folder=output_dir, options=replace(options, role=role), roles=roles,
-        seed=seed, decoding=decoding, max_new_tokens=max_new_tokens, read_files=_read_files,
+        seed=seed, live=(live or LiveSettings()).options(), read_files=_read_files,
         load=load_and_say,
     )  # fmt: skip
     if unpaired and collected.answers:

@@ -10,6 +10,7 @@ from dialeval.dialogues import BadInput, Passage, Passages, by_author, iterate, 
 from dialeval.dialogues.matching import partners
 from dialeval.dialogues.splits import row_hashes
 from dialeval.dialogues.types import text_key
+from dialeval.responders.base import cut_responses, cut_warning
 
 MIN_DIALOGUES = 10
 """Dialogues that a pile needs; below `FEW_DIALOGUES` there is a warning."""
@@ -149,6 +150,9 @@ def _response_warnings(name: str, passages: Passages) -> Iterable[str]:
         yield f"{times:,} of {name}'s {total:,} responses are the same: {text!r}."
     if counts[""]:
         yield f"{counts['']:,} of {name}'s {total:,} responses are empty."
+    cut = cut_responses(passages)
+    if cut:
+        yield f"{name}: {cut_warning(cut, total)}."
 
 
 def pair_piles(human: Passages, system: Passages, name: str) -> PilePair:
