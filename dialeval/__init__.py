@@ -42,6 +42,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; at run time names are i
     from dialeval.metrics.results import Result, RunResults
     from dialeval.metrics.robustness_results import RobustnessResults
     from dialeval.perturbations import Perturbation
+    from dialeval.protocols.comparison.checks import assert_metrics
     from dialeval.protocols.leaks import find_leaks
     from dialeval.responders.base import Responder
     from dialeval.responders.registry import load_responder
@@ -65,6 +66,7 @@ _MODULES = {
     "metrics.results": ("Result", "RunResults"),
     "metrics.robustness_results": ("RobustnessResults",),
     "perturbations": ("Perturbation",),
+    "protocols.comparison.checks": ("assert_metrics",),
     "protocols.leaks": ("find_leaks",),
     "responders.base": ("Responder",),
     "responders.registry": ("load_responder",),
@@ -94,6 +96,7 @@ __all__ = [
     "Turn",
     "Verdict",
     "__version__",
+    "assert_metrics",
     "available",
     "evaluate",
     "find_leaks",
