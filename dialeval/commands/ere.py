@@ -11,9 +11,11 @@ from dialeval.commands.console import out, progress_bar, say, say_warnings
 from dialeval.commands.data import options as o
 from dialeval.commands.evaluate import Formats
 from dialeval.commands.settings import with_settings
+from dialeval.commands.tracking import track
 from dialeval.settings.evaluation import ReliabilityRun
 from dialeval.settings.inputs import SidedInputSettings
 from dialeval.settings.live import LiveSettings
+from dialeval.settings.tracking import TrackingSettings
 from dialeval.terminal import printable
 
 if TYPE_CHECKING:
@@ -22,11 +24,14 @@ if TYPE_CHECKING:
 NO_SYSTEM = "none"
 
 
-@with_settings(run=ReliabilityRun, inputs=SidedInputSettings, live=LiveSettings)
+@with_settings(
+    run=ReliabilityRun, inputs=SidedInputSettings, live=LiveSettings, tracking=TrackingSettings
+)
 def ere(
     run: ReliabilityRun,
     inputs: SidedInputSettings,
     live: LiveSettings,
+    tracking: TrackingSettings,
     human: o.Human = None,
     system: Annotated[
         list[str] | None,
@@ -81,6 +86,7 @@ def ere(
             retrained=not transfer, seed=run.seed, overwrite=run.overwrite,
         )  # fmt: skip
         _show(results, output_dir, format)
+        track(results, tracking, output_dir)
         return
     from dialeval.protocols.evaluation import reliability
 
@@ -90,7 +96,9 @@ def ere(
         allow_none=True,
     )  # fmt: skip
     with progress_bar() as on_progress:
-        _show(reliability(data, run, on_progress=on_progress), output_dir, format)
+        results = reliability(data, run, on_progress=on_progress)
+    _show(results, output_dir, format)
+    track(results, tracking, output_dir)
 
 
 def _show(results: RunResults, output_dir: Path, format: str) -> None:

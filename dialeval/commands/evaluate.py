@@ -12,9 +12,11 @@ import typer
 from dialeval.commands.console import out, progress_bar, quiet_libraries, say, say_warnings
 from dialeval.commands.data import options as o
 from dialeval.commands.settings import with_settings
+from dialeval.commands.tracking import track
 from dialeval.settings.evaluation import EvaluationRun
 from dialeval.settings.inputs import SidedInputSettings
 from dialeval.settings.live import LiveSettings
+from dialeval.settings.tracking import TrackingSettings
 from dialeval.terminal import printable
 
 if TYPE_CHECKING:
@@ -34,11 +36,14 @@ Systems = Annotated[
 ]
 
 
-@with_settings(run=EvaluationRun, inputs=SidedInputSettings, live=LiveSettings)
+@with_settings(
+    run=EvaluationRun, inputs=SidedInputSettings, live=LiveSettings, tracking=TrackingSettings
+)
 def evaluate(
     run: EvaluationRun,
     inputs: SidedInputSettings,
     live: LiveSettings,
+    tracking: TrackingSettings,
     human: o.Human = None,
     system: Systems = None,
     limit: o.Limit = None,
@@ -69,11 +74,12 @@ def evaluate(
     )  # fmt: skip
     quiet_libraries()
     if not hasattr(data, "second"):
-        show_piles(data, run, format)
+        track(show_piles(data, run, format), tracking, output_dir)
         return
     with progress_bar() as on_progress:
         results = run_evaluation(data, run, on_progress=on_progress)
     show(results, output_dir, format)
+    track(results, tracking, output_dir)
 
 
 def check_options(format: str, limit: int | None, output_dir: Path) -> None:
@@ -229,7 +235,7 @@ def show(results: RunResults, output_dir: Path, format: str) -> None:
     say(f"Report: [bold]{escape(str(path))}[/], numbers: [bold]{numbers}[/]")
 
 
-def show_piles(data: Any, run: EvaluationRun, format: str) -> None:
+def show_piles(data: Any, run: EvaluationRun, format: str) -> Any:
     """Evaluate piles without shared contexts, print the results and write the report.
 
     Args:
@@ -239,6 +245,9 @@ def show_piles(data: Any, run: EvaluationRun, format: str) -> None:
             Settings.
         format (`str`):
             One of `FORMATS`.
+
+    Returns:
+        `UnpairedResults`: What was printed.
     """
     import json
 
@@ -261,6 +270,7 @@ def show_piles(data: Any, run: EvaluationRun, format: str) -> None:
     say_warnings(results.warnings)
     say(f"Report: [bold]{escape(str(path))}[/]")
     say(f"[dim]{escape(results.signature)}[/]")
+    return results
 
 
 def as_text(results: RunResults, format: str) -> str:

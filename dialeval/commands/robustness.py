@@ -10,9 +10,11 @@ import typer
 from dialeval.commands.console import out, say
 from dialeval.commands.data import options as o
 from dialeval.commands.settings import with_settings
+from dialeval.commands.tracking import track
 from dialeval.settings.inputs import InputSettings
 from dialeval.settings.live import GreedySettings
 from dialeval.settings.robustness import RobustnessRun
+from dialeval.settings.tracking import TrackingSettings
 
 if TYPE_CHECKING:
     from dialeval.metrics.robustness_results import RobustnessResults
@@ -26,11 +28,14 @@ LIMIT = 60
 _POOL = 300  # passages that an evaluator is fitted on
 
 
-@with_settings(run=RobustnessRun, inputs=InputSettings, live=GreedySettings)
+@with_settings(
+    run=RobustnessRun, inputs=InputSettings, live=GreedySettings, tracking=TrackingSettings
+)
 def robustness(
     run: RobustnessRun,
     inputs: InputSettings,
     live: GreedySettings,
+    tracking: TrackingSettings,
     model: Annotated[
         list[str] | None,
         typer.Option(
@@ -105,6 +110,7 @@ def robustness(
     evaluators = _load_evaluators(evaluator, pool, passages, run.seed, output_dir)
     results = study(passages, systems, strategies, run, evaluators, on_progress=_print_progress)
     show(results, output_dir)
+    track(results, tracking, output_dir)
 
 
 def show(results: "RobustnessResults", output_dir: Path) -> None:
