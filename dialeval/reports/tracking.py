@@ -20,7 +20,7 @@ def tracked_numbers(results: RunResults) -> dict[str, float]:
         >>> tracked_numbers(RunResults(results=(row,)))
         {'adversuc/bot/svm': 0.25, 'adversuc/bot/svm/low': 0.2, 'adversuc/bot/svm/high': 0.3}
     """
-    numbers = {}
+    numbers: dict[str, float] = {}
     for row in results.results:
         parts = [part for part in (row.metric, row.system, row.evaluator) if part]
         key = "/".join(_NOT_A_KEY.sub("_", part.replace("/", "_")) for part in parts)
