@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dialeval.commands.console import say
+from dialeval.progress import is_quiet
 from dialeval.settings.tracking import TrackingSettings
 
 
@@ -28,7 +29,7 @@ def track(results: Any, tracking: TrackingSettings, output_dir: Path) -> None:
     from dialeval.reports.tracking import log_results
 
     with ExitStack() as stack:
-        if os.environ.get("DIALEVAL_QUIET"):
+        if is_quiet():
             nowhere = stack.enter_context(open(os.devnull, "w", encoding="utf-8"))
             stack.enter_context(redirect_stderr(nowhere))
             stack.enter_context(redirect_stdout(nowhere))

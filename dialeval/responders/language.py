@@ -5,13 +5,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tqdm.auto import tqdm
-
 from dialeval.dialogues import BadInput, Passage, Passages
 from dialeval.dialogues.storage import iterate_passages
 from dialeval.dialogues.types import text_hash, text_key
 from dialeval.models.batching import token_batches
 from dialeval.models.weights import fingerprint
+from dialeval.progress import bar
 from dialeval.responders.base import HYPOTHESIS, Responses, answer
 from dialeval.responders.decoding import DECODINGS, Decoding, Task, truncate_at_end
 from dialeval.responders.decoding import decoding as find_decoding
@@ -111,7 +110,7 @@ class GeneratorResponder:
     def stream(self, passages: Passages | Sequence[Passage]) -> Responses:
         """Responses batch by batch, contexts of similar length together."""
         passages = list(iterate_passages(passages))
-        bar = tqdm(total=len(passages), desc=self.name, unit=" contexts", disable=not self.progress)
+        shown = bar(self.name, len(passages), " contexts", self.progress)
         for first in range(0, len(passages), _WINDOW):
             window = passages[first : first + _WINDOW]
             prompts = self.prompts(self.generator.tokenizer, window)
@@ -123,8 +122,8 @@ class GeneratorResponder:
                 responses = self._respond([prompts[row] for row in batch], batch_passages)
                 for row, copies_of_row in zip(batch, responses, strict=True):
                     yield from ((first + int(row), passage) for passage in copies_of_row)
-                bar.update(len(batch))
-        bar.close()
+                shown.update(len(batch))
+        shown.close()
 
     def _respond(
         self, prompts: Sequence[Prompt], passages: Sequence[Passage]

@@ -10,6 +10,7 @@ import typer
 from rich.markup import escape
 
 from dialeval.commands.console import counting, err, say
+from dialeval.progress import is_quiet
 from dialeval.settings.inputs import InputSettings
 
 if TYPE_CHECKING:
@@ -140,8 +141,9 @@ def _say_roles(report: ReadReport, options: ReadOptions) -> None:
 
 
 def _say_skipped(problems: list[Any], most: int = 20) -> None:
-    if problems:
-        err.print(f"[yellow]Skipped {len(problems)} bad record(s):[/]")
+    if not problems or is_quiet():
+        return
+    err.print(f"[yellow]Skipped {len(problems)} bad record(s):[/]")
     for problem in problems[:most]:
         location = f"{problem.path}:{problem.line}" if problem.line else problem.path
         err.print(f"  {location}: {problem.message}", soft_wrap=True, markup=False)
