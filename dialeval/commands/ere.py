@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,7 +10,7 @@ import typer
 
 from dialeval.commands.console import out, progress_bar, say, say_warnings
 from dialeval.commands.data import options as o
-from dialeval.commands.evaluate import Formats
+from dialeval.commands.evaluate import Formats, HumanLabel
 from dialeval.commands.settings import with_settings
 from dialeval.commands.tracking import track
 from dialeval.settings.evaluation import ReliabilityRun
@@ -61,6 +62,7 @@ def ere(
     ] = False,
     limit: o.Limit = None,
     format: Formats = "table",
+    human_label: HumanLabel = None,
 ) -> None:
     """Test evaluators where the right answer is known: the evaluator reliability error (ERE).
 
@@ -89,7 +91,9 @@ def ere(
         track(results, tracking, output_dir)
         return
     from dialeval.protocols.evaluation import reliability
+    from dialeval.protocols.evaluation.frozen import with_human_label
 
+    run = replace(run, evaluators=with_human_label(run.evaluators, human_label))
     systems = [text for text in system or ["parrot"] if text != NO_SYSTEM]
     data = read_data(
         human, systems, inputs, output_dir, limit=limit, seed=run.seed, live=live,

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 FORMATS = ("table", "markdown", "latex", "json")
 Formats = Annotated[str, typer.Option("--format", help=f"What to print: {', '.join(FORMATS)}.")]
+HumanLabel = Annotated[
+    str | None, typer.Option(help="Class that means human, of --evaluator hf:NAME.")
+]
 Systems = Annotated[
     list[str] | None,
     typer.Option(
@@ -48,6 +51,7 @@ def evaluate(
     system: Systems = None,
     limit: o.Limit = None,
     format: Formats = "table",
+    human_label: HumanLabel = None,
     second_human: Annotated[
         bool, typer.Option(help="Add a row for a second human's replies, if the data have them.")
     ] = True,
@@ -65,7 +69,9 @@ def evaluate(
     Example: dialeval evaluate --human human.jsonl --system my-bot=bot.jsonl -o runs/my-bot
     """
     from dialeval.protocols.evaluation import evaluate as run_evaluation
+    from dialeval.protocols.evaluation.frozen import with_human_label
 
+    run = replace(run, evaluators=with_human_label(run.evaluators, human_label))
     output_dir = Path(run.output_dir)
     check_options(format, limit, output_dir)
     data = read_data(

@@ -155,8 +155,9 @@ class Study:
         for scorer in self.frozen.values():
             key = text_key([scorer.key, self.tables.contents[""]])
             warning = scorer.choose_threshold(self.data.human, self.tables.folder, key)
-            if warning:
-                self.collector.warn(warning)
+            direction = scorer.check_direction(self.data.human, self.data.systems, self.run.seed)
+            for text in filter(None, (warning, direction)):
+                self.collector.warn(text)
             for system, training in self.data.training.items():
                 if warn_if_trained_against(training, scorer):
                     self.collector.warn(f"{system}: {scorer.name} {AGAINST}")
