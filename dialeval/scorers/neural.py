@@ -11,7 +11,7 @@ from accelerate.utils import gather_object
 from scipy.special import expit
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, PreTrainedModel
 
-import dialeval.models  # noqa: F401  registers the architectures
+import dialeval.models.architectures  # noqa: F401  registers them
 from dialeval import progress
 from dialeval.dialogues import BadInput, Passage, Passages
 from dialeval.dialogues.encoding import Encoded, InputFormat
