@@ -1,8 +1,11 @@
 """Output of commands: results go to standard output, everything else to standard error."""
 
 import os
+import shlex
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from rich.markup import escape
 
@@ -22,6 +25,13 @@ def say_warnings(warnings: Iterable[str]) -> None:
     """Print warnings, one per line."""
     for warning in warnings:
         say(f"[yellow]{escape(warning)}[/]")
+
+
+def command_line() -> str:
+    """The command as it was typed; empty where dialeval runs inside another program."""
+    program, *arguments = sys.argv
+    is_command = Path(program).name in ("dialeval", "__main__.py")
+    return shlex.join(["dialeval", *arguments]) if is_command else ""
 
 
 def say_error(message: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from dialeval.dialogues import BadInput
+from dialeval.dialogues import BadInput, iterate
 from dialeval.dialogues.types import text_key
 from dialeval.metrics.cue_results import Cue
 from dialeval.metrics.distinct import distinct
@@ -146,6 +146,8 @@ class Study:
         settings = written_settings(
             self.run, self.evaluators, self.tables.folds, self.tables.contents, keys, protocol
         )
+        if self.data.command:
+            settings["command"] = self.data.command
         overwrite = self.run.overwrite
         self.tables.folder.check(settings, difference_of_settings, overwrite=overwrite)
         return plain(settings)
@@ -291,6 +293,12 @@ class Study:
             numbers = distinct(replies["response"][:])
             values = {name: value for name, value in numbers.items() if name != "n"}
             self.collector.describe(system, values, numbers["n"])
+            cut = sum(bool(passage.extra.get("cut")) for passage in iterate(replies))
+            if cut:
+                self.collector.warn(
+                    f"{cut} of {len(replies)} replies of {system} were cut off at the maximum "
+                    "length, which gives them away: allow longer ones (--max-new-tokens)."
+                )
 
     def _write_evaluation(self, settings: Mapping[str, Any]) -> EvaluationResults:
         main, strongest = self.tables.main, {row.system: row.evaluator for row in self.verdicts}

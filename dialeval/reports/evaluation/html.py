@@ -1,6 +1,6 @@
 """An evaluation as one self-contained HTML page."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from dialeval.reports.evaluation.replies import Replies, read_replies, reply_vie
 from dialeval.reports.evaluation.rows import (
     SCENARIOS,
     UPPER_BOUND,
+    Row,
     as_evaluation,
     headline_verdicts,
     only_reliability,
@@ -114,7 +115,7 @@ def _view(
         "n_systems": sum(name != SECOND_HUMAN for name in systems),
         "only_reliability": only_reliability(rows),
         "n_evaluators": sum(name not in REFERENCES for name in evaluators),
-        "n": format_count(max((row.adversuc.n or 0 for row in rows if row.adversuc), default=0)),
+        "n": format_count(_contexts(results, rows)),
         "verdicts": cards,
         "has_cues": bool(results.cues),
         "scatter": scatter_view(results),
@@ -134,6 +135,12 @@ def _view(
         "signature": results.signature,
         "UPPER_BOUND": UPPER_BOUND,
     }
+
+
+def _contexts(results: EvaluationResults, rows: Sequence[Row]) -> int:
+    """How many contexts were evaluated; each has a human and a machine response."""
+    counts = [verdict.n for verdict in results.verdicts if verdict.n]
+    return max(counts or [(row.adversuc.n or 0) // 2 for row in rows if row.adversuc], default=0)
 
 
 def notebook_html(results: RunResults) -> str:
