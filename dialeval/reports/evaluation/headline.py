@@ -118,6 +118,12 @@ class Headline:
         )
 
     @property
+    def short_reason(self) -> str:
+        """The reason in a few words; may be empty."""
+        relevance = format_share(self.verdict.relevance, 2)
+        return f"ignores its context (relevance {relevance}; humans 1)" if self.reason else ""
+
+    @property
     def certainty(self) -> str:
         """The interval, the number of contexts and the p-value in one line; may be empty."""
         low, high = finite(self.verdict.low), finite(self.verdict.high)

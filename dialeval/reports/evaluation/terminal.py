@@ -47,7 +47,7 @@ def _warnings(item: Headline) -> str:
 
 def _facts(item: Headline, in_full: bool) -> Table:
     """What explains a headline, one line each, with a hanging indent."""
-    cues = "; ".join([*map(short_cue, item.cues[:CUES]), *filter(None, [item.reason])])
+    cues = "; ".join([*map(short_cue, item.cues[:CUES]), *filter(None, [item.short_reason])])
     facts = {"Why": cues or "no single word, phrase or format gives it away"}
     if in_full:
         facts |= {
