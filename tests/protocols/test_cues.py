@@ -100,7 +100,7 @@ def answered(n: int, reply) -> tuple:
     return to_passages(human), to_passages(system)
 
 
-def test_a_parrot_is_given_away_by_repeating_the_last_turn():
+def test_a_parrot_is_given_away_by_repeating_a_turn():
     human, system = answered(240, lambda turn: turn)
     first = find_cues("bot", human, system, find_leaks(human, system))[0]
     assert first.text == COPIED and first.system_share == pytest.approx(1)
@@ -132,5 +132,5 @@ def test_a_marker_and_the_word_inside_it_are_one_cue():
 
 
 def test_the_share_of_copied_words_is_counted_by_hand():
-    assert copied_share("You do like it?", "Do you?") == 0.5
-    assert copied_share("...", "Do you?") == 0
+    assert copied_share("You do like it?", ["No", "Do you?"]) == 0.5
+    assert copied_share("...", ["Do you?"]) == 0 == copied_share("yes", [])

@@ -27,9 +27,9 @@ from dialeval.protocols.evaluation.cue_marks import (
     trait_presence,
 )
 from dialeval.protocols.evaluation.cue_traits import (
+    contexts_of,
     further_examples,
     further_features,
-    last_turns,
 )
 from dialeval.protocols.leaks import find_leaks
 from dialeval.protocols.leaks.features import Feature, Rule
@@ -160,13 +160,13 @@ class Texts:
             Sides, dialogues and halves.
         texts (`Sequence[str]`):
             The responses.
-        turns (`Sequence[str]`):
-            The last turn before each of them.
+        contexts (`Sequence`):
+            The turns before each of them.
     """
 
     rows: Rows
     texts: Sequence[str]
-    turns: Sequence[str]
+    contexts: Sequence[Sequence[str]]
 
     @classmethod
     def read(cls, human: Passages, answers: Passages, seed: int) -> "Texts":
@@ -184,17 +184,17 @@ class Texts:
         rows = align(human, answers, seed, MIN_DIALOGUES)
         first, second = dict(responses(human, rows.human)), dict(responses(answers, rows.system))
         texts = [side[at] for side in (first, second) for at in range(len(side))]
-        turns = [*last_turns(human, rows.human), *last_turns(answers, rows.system)]
-        return cls(rows, texts, turns)
+        contexts = [*contexts_of(human, rows.human), *contexts_of(answers, rows.system)]
+        return cls(rows, texts, contexts)
 
     def of(self, side: str) -> list[str]:
         """The responses of the `"human"` or the `"system"` side."""
         mask = self.rows.is_human == (side == "human")
         return [self.texts[at] for at in np.flatnonzero(mask).tolist()]
 
-    def system_turns(self) -> list[str]:
-        """The last turns before the system's responses."""
-        return [self.turns[at] for at in np.flatnonzero(~self.rows.is_human).tolist()]
+    def system_contexts(self) -> list[Sequence[str]]:
+        """The contexts of the system's responses."""
+        return [self.contexts[at] for at in np.flatnonzero(~self.rows.is_human).tolist()]
 
 
 def find_cues(
@@ -223,7 +223,7 @@ def find_cues(
     texts = Texts.read(human, answers, seed)
     candidates = [row for kind in KINDS for row in candidates_of(kind, texts)]
     features = [candidate.feature() for candidate in candidates]
-    features += further_features(texts.texts, texts.turns)
+    features += further_features(texts.texts, texts.contexts)
     examples = Examples(human, answers, texts.rows)
     tested = measure_leaks(features, texts.rows, seed, ALPHA, examples)
     report = report or find_leaks(human, answers, seed, min_dialogues=MIN_DIALOGUES)
@@ -355,7 +355,7 @@ def _cue(system: str, leak: Leak, candidate: Candidate | None, p_holm: float, te
     else:
         kind, odds, side = _kind(leak), None, "system"
         replies = texts.of("system")
-        examples = further_examples(leak.name, replies, texts.system_turns()) or trait_examples(
+        examples = further_examples(leak.name, replies, texts.system_contexts()) or trait_examples(
             replies, leak.name, leak.system >= leak.human
         )
     return Cue(

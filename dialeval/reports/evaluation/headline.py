@@ -252,6 +252,9 @@ def cue_phrase(cue: Cue) -> str:
         return f"{name}: {_shares(cue)}"
     if cue.rule.partition(" if ")[2] == cue.measures:
         return f"{one_line(cue.measures).removeprefix('it ')}: {_shares(cue)}"
+    if cue.text == "repeated response":
+        times, human = _number(cue.system_share), _number(cue.human_share)
+        return f"the same reply elsewhere: {times} times, {human} for humans"
     if cue.measures.startswith("share of"):
         system, human = format_percent(cue.system_share), format_percent(cue.human_share)
         return f"{one_line(cue.measures)}: {system} on average, {human} for humans"
