@@ -78,7 +78,7 @@ def write_comparison(comparison: Comparison, path: Path) -> Path:
 
 
 def _view(comparison: Comparison) -> dict[str, Any]:
-    parts = []
+    parts: list[dict[str, Any]] = []
     for number, (evaluator, groups) in enumerate(comparison.groups.items(), 1):
         pairs = [pair for pair in comparison.pairs if pair.evaluator == evaluator]
         bars = [_bar(row) for row in ranked_systems(comparison, evaluator)]

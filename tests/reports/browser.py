@@ -27,12 +27,12 @@ def open_chromium():
     return webdriver.Chrome(options=options, service=webdriver.ChromeService(programs[1]))
 
 
-def show(browser, path: Path, width: int, scheme: str = "light") -> None:
+def show(browser, path: Path, width: int, scheme: str = "light", media: str = "screen") -> None:
     """Open a page at a width, with every fold unfolded."""
     shape = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", shape)
     features = [{"name": "prefers-color-scheme", "value": scheme}]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": features})
     browser.get(path.resolve().as_uri())
     browser.execute_script("document.querySelectorAll('details').forEach(x => x.open = true)")
 
@@ -53,9 +53,9 @@ return {
 """
 
 
-def assert_fits(browser, path: Path, width: int) -> None:
+def assert_fits(browser, path: Path, width: int, media: str = "screen") -> None:
     """Nothing is cut off: neither the page nor a table has to be scrolled sideways."""
-    show(browser, path, width)
+    show(browser, path, width, media=media)
     state = browser.execute_script(OVERFLOWING)
     assert state == {"page": 0, "tables": [], "outside": []}, (path.name, width)
 

@@ -19,6 +19,8 @@ from tests.reports.test_adversarial import study
 
 pytestmark = pytest.mark.browser
 game_results, robustness_results = test_att.results, test_robustness.results
+A4 = 700
+"""Pixels between the margins of a page of paper."""
 SYSTEMS = ("bot", "another-system-with-a-long-name")
 
 
@@ -126,6 +128,11 @@ def test_a_link_unfolds_the_section_it_points_to(browser, evaluation_page):
         "const done = arguments[0];"
         "setTimeout(() => done(document.getElementById('cues-fold').open), 100)"
     )
+
+
+def test_nothing_is_cut_off_in_print(browser, evaluation_page):
+    assert_fits(browser, evaluation_page, A4, media="print")
+    show(browser, evaluation_page, 1200)
 
 
 @pytest.mark.parametrize("width", WIDTHS)
