@@ -129,19 +129,20 @@ class Frame:
         """
         return _label(kind, x, y, clean_text(text))
 
-    def end_labels(self, ends: Sequence[tuple[float, float, str]]) -> list[Markup]:
-        """Names above the ends of lines, moved apart where they would overlap.
+    def end_labels(self, last_points: Sequence[tuple[float, float, str]]) -> list[Markup]:
+        """Names above the last_points of lines, that of the lowest below it, moved apart.
 
         Args:
-            ends (`Sequence[tuple[float, float, str]]`):
+            last_points (`Sequence[tuple[float, float, str]]`):
                 The last point of each line, and its name.
 
         Returns:
             `list[Markup]`: SVG elements.
         """
         parts, last = [], -1e9
-        for x, y, name in sorted(ends, key=lambda end: -end[1]):
-            at = last = max(float(self.up(y)) - 6, last + 11)
+        for index, (x, y, name) in enumerate(sorted(last_points, key=lambda end: -end[1])):
+            is_lowest = index and index == len(last_points) - 1
+            at = last = max(float(self.up(y)) + (14 if is_lowest else -6), last + 11)
             across = min(float(self.across(x)) + 4, self.width - 10)
             parts.append(self.label(across, max(at, 9), name, "label end"))
         return parts

@@ -9,13 +9,14 @@ correction for all of them. They are ranked by how often that rule alone is righ
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from dialeval.dialogues import BadInput
 from dialeval.dialogues.storage import Passages
 from dialeval.dialogues.tokens import tokens
-from dialeval.metrics.cue_results import LEXICAL, Cue
+from dialeval.metrics.cue_results import LEXICAL, TOO_FEW, Cue
 from dialeval.metrics.leak_results import Leak, LeakReport
 from dialeval.metrics.log_odds import LogOdds, log_odds
 from dialeval.metrics.significance import holm
@@ -243,6 +244,7 @@ def cues_of(
     human: Passages,
     reports: Mapping[str, LeakReport],
     seed: int,
+    warn: Callable[[str], Any] | None = None,
 ) -> tuple[Cue, ...]:
     """What gives each system away; nothing about those with too few dialogues.
 
@@ -255,6 +257,8 @@ def cues_of(
             The leak check of each system.
         seed (`int`):
             Seed of the leak check.
+        warn (`Callable`, *optional*):
+            Called with a sentence where there are too few dialogues.
 
     Returns:
         `tuple[Cue, ...]`: Of one system after the other.
@@ -264,7 +268,8 @@ def cues_of(
         try:
             cues += find_cues(system, human, answers, reports.get(system), seed)
         except BadInput:
-            continue  # the leak check has warned of it
+            if warn is not None:
+                warn(f"{TOO_FEW} {system} away.")
     return tuple(cues)
 
 

@@ -302,6 +302,7 @@ class Study:
 
     def _write_evaluation(self, settings: Mapping[str, Any]) -> EvaluationResults:
         main, strongest = self.tables.main, {row.system: row.evaluator for row in self.verdicts}
+        cues = self._cues()  # it may warn
         results = EvaluationResults(
             results=tuple(self.collector.results),
             warnings=tuple(self.collector.warnings),
@@ -309,7 +310,7 @@ class Study:
             signature=self._signature(),
             verdicts=tuple(self.verdicts),
             leaks=self.findings.leak_check.leaks,
-            cues=self._cues(),
+            cues=cues,
             curves=tuple(self.curves),
             examples=extreme_examples(self.data, main, strongest),
         )
@@ -319,7 +320,8 @@ class Study:
 
     def _cues(self) -> tuple[Cue, ...]:
         reports = self.findings.leak_check.reports
-        return cues_of(self.data.systems, self.data.human, reports, self.run.seed)
+        warn = self.collector.warn
+        return cues_of(self.data.systems, self.data.human, reports, self.run.seed, warn)
 
     def _signature(self) -> str:
         return signature(

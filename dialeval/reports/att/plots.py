@@ -77,8 +77,8 @@ def games_plot(
     parts = _thresholds(frame, c_high)
     for name, points in games.items():
         parts += _curve(frame, points, kinds[name])
-    ends = [(line[-1].turn, line[-1].value, name) for name, line in games.items() if line]
-    parts += frame.end_labels([(x, y, shorten(one_line(name), 18)) for x, y, name in ends])
+    last_points = [(line[-1].turn, line[-1].value, name) for name, line in games.items() if line]
+    parts += frame.end_labels([(x, y, shorten(one_line(name), 18)) for x, y, name in last_points])
     return frame.to_svg(parts, _NAMES, alt)
 
 

@@ -73,6 +73,7 @@ def _card(item: Headline, number: int, row: Row) -> View:
         "number": number, "system": item.system, "missing": False, "title": item.title,
         "tone": item.tone, "percent": format_percent(item.verdict.accuracy),
         "text": item.text, "certainty": item.certainty, "reason": item.reason,
+        "no_cues": item.no_cues,
         "verdict": verdict_phrase(item.verdict.verdict), "explanation": item.verdict.text,
         "reservations": _reservations(item.verdict), "warnings": item.warnings, "step": item.step,
         "trust": item.trust, "level": item.trust.level.replace(" ", "-"), "scale": scale_of(item),

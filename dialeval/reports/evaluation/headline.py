@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dialeval.metrics.cue_results import LEXICAL, Cue
+from dialeval.metrics.cue_results import LEXICAL, TOO_FEW, Cue
 from dialeval.metrics.evaluation_results import (
     DISTINGUISHABLE,
     INCONCLUSIVE,
@@ -100,6 +100,13 @@ class Headline:
     warnings: tuple[str, ...]
     step: NextStep
     by_format: bool = False
+
+    @property
+    def no_cues(self) -> str:
+        """What to say where there are no cues."""
+        if any(text.startswith(TOO_FEW) for text in self.warnings):
+            return "not looked for: there are too few dialogues"
+        return "no single word, phrase, format or length"
 
     @property
     def tone(self) -> str:

@@ -11,6 +11,7 @@ from dialeval.reports.drawing import line_classes
 from dialeval.reports.evaluation import sections
 from dialeval.reports.evaluation.cards import system_cards
 from dialeval.reports.evaluation.columns import columns_of
+from dialeval.reports.evaluation.headline import cue_phrase, headlines
 from dialeval.reports.evaluation.plots import Scores, read_scores
 from dialeval.reports.evaluation.replies import Replies, read_replies, reply_views
 from dialeval.reports.evaluation.rows import (
@@ -18,11 +19,9 @@ from dialeval.reports.evaluation.rows import (
     UPPER_BOUND,
     Row,
     as_evaluation,
-    headline_verdicts,
     only_reliability,
     rows_of,
     verdict_phrase,
-    verdict_sentences,
 )
 from dialeval.reports.evaluation.scatter import scatter_view
 from dialeval.reports.format import flatten, format_count
@@ -148,9 +147,9 @@ def notebook_html(results: RunResults) -> str:
     results = as_evaluation(results)
     rows = rows_of(results)
     view = {
-        "verdicts": list(headline_verdicts(results).values()),
+        "headlines": headlines(results),
+        "cue_phrase": cue_phrase,
         "verdict_phrase": verdict_phrase,
-        "verdict_sentences": verdict_sentences,
         "columns": columns_of(rows),
         "rows": rows,
         "warnings": results.warnings,

@@ -212,8 +212,8 @@ def length_plot(scores: Scores, alt: str) -> Markup:
     for kind, (tokens, mean, low, high) in lines.items():
         parts += [frame.area(tokens, low, high, f"band {kind}")]
         parts += [frame.line(tokens, mean, f"line {kind}"), frame.dots(tokens, mean, f"dot {kind}")]
-    ends = [(line[0][-1], line[1][-1], kind) for kind, line in lines.items() if line.size]
-    parts += frame.end_labels(ends)
+    last_points = [(line[0][-1], line[1][-1], kind) for kind, line in lines.items() if line.size]
+    parts += frame.end_labels(last_points)
     return frame.to_svg(parts, ("words in the response", _score_label(scores)), alt)
 
 
@@ -301,8 +301,10 @@ def learning_plot(
             parts.append(frame.area(n, low, high, f"band {classes[name]}"))
         parts.append(frame.line(n, value, f"line {classes[name]}"))
         parts.append(frame.dots(n, value, f"dot {classes[name]}"))
-    ends = [(line[0][-1], line[1][-1], shorten(one_line(name), 18)) for name, line in lines.items()]
-    parts += frame.end_labels(ends)
+    last_points = [
+        (line[0][-1], line[1][-1], shorten(one_line(name), 18)) for name, line in lines.items()
+    ]
+    parts += frame.end_labels(last_points)
     return frame.to_svg(parts, ("training examples", "accuracy"), alt)
 
 

@@ -48,7 +48,7 @@ def _warnings(item: Headline) -> str:
 def _facts(item: Headline, in_full: bool) -> Table:
     """What explains a headline, one line each, with a hanging indent."""
     cues = "; ".join([*map(short_cue, item.cues[:CUES]), *filter(None, [item.short_reason])])
-    facts = {"Why": cues or "no single word, phrase or format gives it away"}
+    facts = {"Why": cues or item.no_cues}
     if in_full:
         facts |= {
             "Trust": f"{item.trust.level}: {item.trust.numbers}",
