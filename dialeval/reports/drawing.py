@@ -130,7 +130,7 @@ class Frame:
         return _label(kind, x, y, clean_text(text))
 
     def end_labels(self, last_points: Sequence[tuple[float, float, str]]) -> list[Markup]:
-        """Names above the last_points of lines, that of the lowest below it, moved apart.
+        """Names above the ends of lines, that of the lowest below it, moved apart.
 
         Args:
             last_points (`Sequence[tuple[float, float, str]]`):
