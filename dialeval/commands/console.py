@@ -28,10 +28,18 @@ def say_warnings(warnings: Iterable[str]) -> None:
 
 
 def command_line() -> str:
-    """The command as it was typed; empty where dialeval runs inside another program."""
+    """The command as it was typed; empty where dialeval runs inside another program.
+
+    What is printed, and whether files are replaced, is no part of it.
+    """
     program, *arguments = sys.argv
-    is_command = Path(program).name in ("dialeval", "__main__.py")
-    return shlex.join(["dialeval", *arguments]) if is_command else ""
+    if Path(program).name not in ("dialeval", "__main__.py"):
+        return ""
+    kept: list[str] = []
+    for word, before in zip(arguments, ["", *arguments], strict=False):
+        if before != "--format" and not word.startswith(("--format", "--overwrite")):
+            kept.append(word)
+    return shlex.join(["dialeval", *kept])
 
 
 def say_error(message: str) -> None:

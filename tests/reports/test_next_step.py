@@ -1,9 +1,11 @@
 """The next command of a report: the command of the run, changed where it helps."""
 
+import sys
 from dataclasses import replace
 
 import pytest
 
+from dialeval.commands.console import command_line
 from dialeval.metrics.evaluation_results import EvaluationResults, Verdict
 from dialeval.reports.evaluation.next_step import next_step
 
@@ -49,6 +51,14 @@ def test_without_a_known_command_names_of_files_are_examples():
         "dialeval evaluate --human human.jsonl --system bot=bot.jsonl -o runs/a "
         "--system bot-2=bot-2.jsonl"
     )
+
+
+def test_the_command_is_kept_without_what_only_changes_the_output(monkeypatch):
+    words = ["evaluate", "--human", "a b.jsonl", "--format", "json", "--overwrite", "-o", "x"]
+    monkeypatch.setattr(sys, "argv", ["/usr/bin/dialeval", *words])
+    assert command_line() == "dialeval evaluate --human 'a b.jsonl' -o x"
+    monkeypatch.setattr(sys, "argv", ["pytest", *words])
+    assert command_line() == ""
 
 
 def test_one_table_with_columns_gets_one_more_column():
