@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dialeval.commands.console import out, progress_bar, quiet_libraries, say, say_warnings
+from dialeval.commands.console import (
+    command_line,
+    out,
+    progress_bar,
+    quiet_libraries,
+    say,
+    say_warnings,
+)
 from dialeval.commands.data import options as o
 from dialeval.commands.settings import with_settings
 from dialeval.commands.tracking import track
@@ -82,6 +89,7 @@ def evaluate(
     if not hasattr(data, "second"):
         track(show_piles(data, run, format), tracking, output_dir)
         return
+    data.command = command_line()
     with progress_bar() as on_progress:
         results = run_evaluation(data, run, on_progress=on_progress)
     show(results, output_dir, format)
@@ -229,16 +237,23 @@ def show(results: RunResults, output_dir: Path, format: str) -> None:
     """
     from rich.markup import escape
 
-    from dialeval.reports.evaluation import evaluation_table, headline_lines, write_report
+    from dialeval.reports.evaluation import (
+        evaluation_table,
+        headline_lines,
+        unmentioned_warnings,
+        write_report,
+    )
 
     path = write_report(output_dir)
+    warnings: Sequence[str] = results.warnings
     if format == "table":
         for line in headline_lines(results):
             out.print(line)
         out.print(evaluation_table(results, out.width))
+        warnings = unmentioned_warnings(results)
     else:
         print(printable(as_text(results, format)))
-    say_warnings(results.warnings)
+    say_warnings(warnings)
     numbers = escape(str(output_dir / "results.json"))
     say(f"Report: [bold]{escape(str(path))}[/], numbers: [bold]{numbers}[/]")
 
