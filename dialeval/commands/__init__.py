@@ -12,6 +12,7 @@ from dialeval.commands import (
     agreement,
     analyse,
     annotate,
+    audit,
     card,
     check,
     compare,
@@ -68,6 +69,7 @@ app.command("score")(score.score)
 app.command("generate")(generate.generate)
 app.command("evaluate")(evaluate.evaluate)
 app.command("ere")(ere.ere)
+app.command("audit")(audit.audit)
 app.command("report")(report.report)
 app.command("compare")(compare.compare)
 app.command("check")(check.check)

@@ -139,6 +139,7 @@ def read_data(
         `EvaluationData`: Row by row on the same contexts; `Piles` where contexts are not shared.
     """
     from dialeval.commands.generate import load_and_say
+    from dialeval.dialogues.splits import sample_dialogues
     from dialeval.protocols.evaluation import align
     from dialeval.protocols.evaluation.systems import collect_systems, read_human
 
@@ -150,20 +151,21 @@ def read_data(
         )  # fmt: skip
     options = o.read_options(inputs, allow_empty=True)
     role, roles = inputs.system_roles()
-    passages, second = read_human(
-        human, replace(options, role=inputs.human_role or inputs.role), limit=limit, seed=seed,
-        read_files=_read_files,
+    everything, second = read_human(
+        human, replace(options, role=inputs.human_role or inputs.role),
+        limit=None if human else limit, seed=seed, read_files=_read_files,
     )  # fmt: skip
+    passages = sample_dialogues(everything, limit, seed) if limit else everything
     collected = collect_systems(
         systems, passages, folder=output_dir, options=replace(options, role=role), roles=roles,
         seed=seed, decoding=decoding, max_new_tokens=max_new_tokens, read_files=_read_files,
         load=load_and_say,
     )  # fmt: skip
     if unpaired and collected.answers:
-        from dialeval.protocols.unpaired import make_piles, shares_contexts
+        from dialeval.protocols.unpaired import limited_piles, shares_contexts
 
         if not shares_contexts(passages, collected.answers):
-            return make_piles(passages, collected.answers)  # type: ignore[return-value]
+            return limited_piles(everything, collected.answers, limit, seed)  # type: ignore[return-value]
     return align(
         passages, collected.answers, second if second_human else None, collected.training,
         allow_none, inputs.max_identical,
