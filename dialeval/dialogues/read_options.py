@@ -62,7 +62,8 @@ class ReadReport:
     """Counts from reading; `turns` and `tokens` are histograms over dialogues and turns.
 
     `speakers` has the turns of each speaker, `roles` the responses of each role where the source
-    names roles only, and `skipped` the messages that are no turns, by kind.
+    names roles only, and `skipped` the messages that are no turns, by kind. `clashes` has the
+    extra columns that were left out because a column of ours has the name.
     """
 
     formats: dict[str, str] = field(default_factory=dict)
@@ -79,6 +80,7 @@ class ReadReport:
     speakers: Counter[str] = field(default_factory=Counter)
     roles: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
+    clashes: Counter[str] = field(default_factory=Counter)
     problems: list[BadInput] = field(default_factory=list)
 
     def observe(self, dialogue: Dialogue) -> None:
@@ -95,6 +97,6 @@ class ReadReport:
         """Add the counts of another part of the same corpus."""
         for name in ("dialogues", "too_short", "units"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        for name in ("turns", "tokens", "speakers", "roles", "skipped"):
+        for name in ("turns", "tokens", "speakers", "roles", "skipped", "clashes"):
             getattr(self, name).update(getattr(other, name))
         self.problems += other.problems

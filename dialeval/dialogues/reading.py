@@ -200,6 +200,7 @@ def _read_task(task: _Task, progress: Callable[[int], Any] = lambda _: None) -> 
             file.write(encode(waiting))
         progress(file.rows)
     report.problems, report.skipped = source.problems, source.skipped
+    report.clashes = source.clashes
     return file, columns, report
 
 

@@ -8,15 +8,20 @@ import os
 import shutil
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from dialeval.dialogues.json_stream import JsonStream, is_document
+from dialeval.dialogues.json_stream import HALF, JsonStream, check_characters, is_document
 from dialeval.errors import BadInput
 
+SCHEMA_COLUMNS = (
+    "id", "dialogue_id", "corpus", "language", "context", "response", "author", "speaker",
+    "source_dialogue_id", "following",
+)  # fmt: skip
+"""Our columns of a passage; no other column of a source can replace them."""
 _BOMS = {
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
@@ -52,6 +57,7 @@ class Source:
     location: dict[str, Any] = field(default_factory=dict)  # file and line of the current record
     answers: dict[str, str] = field(default_factory=dict)  # author to column, in one table for all
     skipped: Counter[str] = field(default_factory=Counter)  # what is no turn, by its kind
+    clashes: Counter[str] = field(default_factory=Counter)  # extra columns with a name of ours
 
     def __post_init__(self) -> None:
         self.path = Path(self.path)
@@ -67,6 +73,7 @@ class Source:
             location=self.location,
             answers=self.answers,
             skipped=self.skipped,
+            clashes=self.clashes,
         )
 
     def open(self) -> BinaryIO:
@@ -166,9 +173,19 @@ class Source:
         """The value of a file that is one JSON document."""
         return self._parse(self.text(), None)
 
+    def further(self, columns: Mapping[str, Any]) -> dict[str, Any]:
+        """The extra columns of a record; those with a name of ours are left out and counted."""
+        inner = columns.get("extra")
+        inner = inner if isinstance(inner, Mapping) else {}
+        columns = {**{key: value for key, value in columns.items() if key != "extra"}, **inner}
+        self.clashes.update(key for key in columns if key in SCHEMA_COLUMNS)
+        return {key: value for key, value in columns.items() if key not in SCHEMA_COLUMNS}
+
     def _parse(self, text: str, number: int | None) -> Any:
         try:
-            return json.loads(text)
+            return check_characters(text, json.loads(text))
+        except UnicodeEncodeError:
+            problem, line = HALF, None
         except json.JSONDecodeError as error:
             problem, line = f"{error.msg.lower()} at column {error.colno}", error.lineno
         except (ValueError, RecursionError) as error:  # a huge number, or too deep a nesting

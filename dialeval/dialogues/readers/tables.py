@@ -8,13 +8,8 @@ from typing import Any
 
 from dialeval.dialogues.formats import Head, reader
 from dialeval.dialogues.readers.messages import MESSAGE_LISTS, chat_record
-from dialeval.dialogues.sources import BadInput, Source
+from dialeval.dialogues.sources import SCHEMA_COLUMNS, BadInput, Source
 from dialeval.dialogues.types import Dialogue, Reply, Turn, alternate
-
-SCHEMA_COLUMNS = (
-    "id", "dialogue_id", "corpus", "language", "context", "response", "author", "speaker",
-    "source_dialogue_id", "following",
-)  # fmt: skip
 
 
 @reader(
@@ -115,7 +110,7 @@ def passage_record(record: Any, source: Source) -> Dialogue:
             raise BadInput(f"expected a text as {name}, found {values[name]!r:.60}.")
     read = {columns.get(name, name) for name in SCHEMA_COLUMNS}
     extra = {key: value for key, value in record.items() if key not in read and value is not None}
-    extra |= _extra(extra.pop("extra", None))
+    extra = source.further({**extra, "extra": _extra(extra.get("extra"))})
     reply = Reply(
         author=_text(values["author"]) or "human",
         text=values["response"],
@@ -224,7 +219,7 @@ def _extra(value: Any) -> Mapping[str, Any]:
             value = json.loads(value)
     if value and not isinstance(value, Mapping):
         raise BadInput(f"expected an object as extra, found {value!r:.60}.")
-    return {key: item for key, item in (value or {}).items() if key not in SCHEMA_COLUMNS}
+    return value or {}
 
 
 def _raise_missing(name: str, column: str, record: Mapping[str, Any]) -> None:
