@@ -73,6 +73,8 @@ def sentence_of(error: BaseException) -> str | None:
         return "there is not enough memory. Use less data, or smaller batches."
     if isinstance(error, UnicodeEncodeError) and error.reason == "surrogates not allowed":
         return f"{error.object[:80]!r} has half a character (a lone surrogate). Remove it."
+    if isinstance(error, RecursionError) and "JSON" in str(error):
+        return "expected JSON, but it is nested too deeply. Use another file."
     if isinstance(error, OSError):
         return _of_system(error)
     if _is_database_error(error):

@@ -49,7 +49,8 @@ def from_pretrained(
     except BadInput:
         raise
     except Exception as error:  # libraries raise anything about a damaged file
-        raise unloadable(error, name, what, hint) from error
+        file = options.get("gguf_file")
+        raise unloadable(error, Path(name) / file if file else name, what, hint) from error
 
 
 def unloadable(error: Exception, name: Path | str, what: str, hint: str = "") -> BadInput:

@@ -151,7 +151,7 @@ class ChatClient:
     def _message(self, text: str) -> str:
         """The error message in a server's reply."""
         content: Any = text
-        with suppress(ValueError, AttributeError):
+        with suppress(ValueError, AttributeError, RecursionError):
             reply = json.loads(text)
             content = reply.get("error") or reply.get("message") or reply.get("detail") or reply
             if isinstance(content, dict) and "message" in content:
@@ -170,7 +170,7 @@ class ChatClient:
             content = choice["message"].get("content") or ""
             cut = choice.get("finish_reason") == "length"
             return Completion(strip_reasoning(_whole_characters(content)), cut)
-        except (ValueError, LookupError, TypeError, AttributeError):
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             reason = f"expected a chat completion, got {self._message(text)}"
             raise RequestFailure(reason, "Check the server's log") from None
 

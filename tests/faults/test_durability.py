@@ -39,14 +39,15 @@ def test_an_output_of_somebody_else_is_still_refused(tmp_path):
         generate(load_responder("parrot"), talk(2, 3), output)
 
 
-@pytest.mark.parametrize("content", ["", "[1, ", "\x00"])
+@pytest.mark.parametrize("content", ["", "[1, ", "\x00", "[1, 2, 3]", '{"value": 3, "digest": ""}'])
 def test_a_torn_cache_is_computed_again(tmp_path, content):
     folder = RunFolder(tmp_path)
     path = folder.cache("key.json")
     path.parent.mkdir()
     path.write_text(content)
     assert folder.cached_json("key", lambda: [1, 2]) == [1, 2]
-    assert json.loads(path.read_text()) == [1, 2]
+    assert json.loads(path.read_text())["value"] == [1, 2]
+    assert folder.cached_json("key", lambda: pytest.fail("not cached")) == [1, 2]
 
 
 def test_the_lock_says_which_process_holds_it(tmp_path):
