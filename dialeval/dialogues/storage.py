@@ -6,7 +6,9 @@ import json
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import cache
 from itertools import count, islice
 from pathlib import Path
@@ -41,6 +43,8 @@ FEATURES = Features(
 
 BATCH = 5_000
 _numbers = count()
+_SCRATCH = "dialeval-scratch-"
+_ABANDONED = 600  # seconds; a new folder may not be locked yet
 
 
 def to_passages(passages: Iterable[Passage]) -> Passages:
@@ -183,14 +187,33 @@ class PassageFile:
 @cache
 def scratch() -> Path:
     """This process's folder for tables; it is deleted when the process ends."""
-    owner, path = os.getpid(), Path(tempfile.mkdtemp(prefix="dialeval-"))
+    from filelock import FileLock
+
+    owner, path = os.getpid(), Path(tempfile.mkdtemp(prefix=_SCRATCH))
+    lock = FileLock(path / ".lock")
+    lock.acquire(timeout=0)
+    _remove_abandoned(path)
 
     def remove() -> None:
         if os.getpid() == owner:
+            lock.release()
             shutil.rmtree(path, ignore_errors=True)
 
     atexit.register(remove)
     return path
+
+
+def _remove_abandoned(current: Path) -> None:
+    """Delete the folders of killed processes: old enough, and with a lock that nobody holds."""
+    from filelock import FileLock, Timeout
+
+    for path in current.parent.glob(f"{_SCRATCH}*"):
+        lock = path / ".lock"
+        with suppress(OSError, Timeout):
+            is_old = time.time() - lock.stat().st_mtime > _ABANDONED
+            if path != current and is_old and path.owner() == current.owner():
+                with FileLock(lock, timeout=0):
+                    shutil.rmtree(path, ignore_errors=True)
 
 
 def write_passages(passages: Passages, path: Path | str) -> Path:

@@ -1,6 +1,5 @@
 """Train a discriminator: read, split and pair a corpus, train, calibrate, test and save."""
 
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -13,6 +12,7 @@ from accelerate.utils import set_seed
 from dialeval._version import __version__
 from dialeval.dialogues import BadInput, Passages
 from dialeval.dialogues.splits import row_hashes
+from dialeval.files import remove_dir
 from dialeval.metrics.results import Result
 from dialeval.metrics.significance import bootstrap_ratios
 from dialeval.metrics.training_results import StepProgress, TrainingResults
@@ -155,8 +155,7 @@ def _train_network(
         on_progress(progress)
         logged = {name: value for name, value in progress.items() if name != "total"}
         accelerator.log(logged, step=progress["step"])
-        if "validation_loss" in progress:
-            history.append(progress)
+    history += trainer.checkpoints.history
     scorer = trainer.scorer
     scorer.name = run.model
     if run.tune == "lora":
@@ -264,4 +263,4 @@ def _plain(run: DiscriminatorRun, config: DiscriminatorConfig) -> dict[str, Any]
 def _save(scorer: Scorer, results: TrainingResults, folder: Path) -> None:
     save_scorer(scorer, folder)
     results.save(folder)
-    shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
+    remove_dir(folder / CHECKPOINT)

@@ -1,6 +1,5 @@
 """Train a generator: read and split a corpus, train, test, save and sample responses."""
 
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -30,6 +29,7 @@ from dialeval.dialogues import (
 )
 from dialeval.dialogues.storage import texts_of
 from dialeval.dialogues.types import text_hash
+from dialeval.files import remove_dir
 from dialeval.metrics.results import Result
 from dialeval.metrics.training_results import Sample, StepProgress, TrainingResults
 from dialeval.models import Seq2SeqConfig, Seq2SeqGenerator, VhredConfig, VhredGenerator
@@ -92,15 +92,13 @@ def train_generator(
     generator = build(run, parts["train"])
     against = against or AgainstConfig()
     trainer = make_trainer(generator, parts["train"], config, against, accelerator, checkpoint)
-    history: list[StepProgress] = []
     for progress in trainer.train(parts["validation"]):
         if "perplexity" in progress:
             progress["samples"] = samples(generator, parts["validation"], run.samples)
-            history.append(progress)
         on_progress(progress)
         logged = {k: v for k, v in progress.items() if k not in ("total", "samples")}
         accelerator.log(logged, step=progress["step"])
-    results = _results(run, config, trainer, parts, history, against)
+    results = _results(run, config, trainer, parts, trainer.checkpoints.history, against)
     if accelerator.is_main_process:
         _save(generator, results, Path(run.output_dir))
     accelerator.wait_for_everyone()
@@ -387,4 +385,4 @@ def _save(generator: Generator, results: TrainingResults, folder: Path) -> None:
     generator.training = {"signature": results.signature, "settings": results.settings}
     save_generator(generator, folder)
     results.save(folder)
-    shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
+    remove_dir(folder / CHECKPOINT)

@@ -90,3 +90,50 @@ def test_training_that_was_killed_leaves_no_evaluator_under_old_settings(tmp_pat
     with pytest.raises(BadInput, match="no scorer.json here"):
         load_scorer(tmp_path / "zero")
     assert to_passages(talk(1, 2)) is not None
+
+
+def test_what_killed_processes_left_is_removed(tmp_path, monkeypatch):
+    import os
+    import subprocess
+    import sys
+
+    from dialeval.dialogues import storage
+    from dialeval.files import atomic_write_text, remove_dir
+
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    left, used = (tmp_path / f".a[1].json.{pid}.partial" for pid in (dead.pid, os.getppid()))
+    for path in (left, used):
+        path.write_text("{")
+    atomic_write_text(tmp_path / "a[1].json", "{}")
+    assert not left.exists() and used.exists()
+
+    for word in ("old", "partial", "trash"):
+        (tmp_path / f".checkpoint.{word}").mkdir()
+    (tmp_path / "checkpoint").mkdir()
+    remove_dir(tmp_path / "checkpoint")
+    assert not list(tmp_path.glob("*checkpoint*"))
+
+    monkeypatch.setattr(storage.tempfile, "tempdir", str(tmp_path))
+    for age in (0, 1000):
+        folder = tmp_path / f"dialeval-scratch-{age}"
+        folder.mkdir()
+        (folder / ".lock").touch()
+        moment = storage.time.time() - age
+        os.utime(folder / ".lock", (moment, moment))
+    current = storage.scratch.__wrapped__()
+    names = {path.name for path in tmp_path.glob("dialeval-scratch-*")}
+    assert names == {"dialeval-scratch-0", current.name}
+
+
+def test_vectors_do_not_depend_on_the_other_texts():
+    import numpy as np
+
+    from dialeval.models.embedding import CachedEmbedder
+
+    texts = [" ".join(["well", "then"] * size) + f" {size}" for size in range(1, 25)]
+    together, apart = CachedEmbedder(), CachedEmbedder()
+    whole = together(texts)
+    apart(texts[7:9])
+    assert np.array_equal(apart(texts[::-1])[::-1], whole)
+    assert np.array_equal(apart.states(texts), together.states(texts))
