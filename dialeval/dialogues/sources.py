@@ -251,6 +251,9 @@ def spooled(path: Path) -> Path:
     """A file that can be read more than once: the path itself, or a copy of a pipe."""
     if path.is_file() or not path.exists() or path.is_dir():
         return path
+    if path.is_char_device() and not path.samefile(os.devnull):  # some of them have no end
+        hint = "Give a file, or pipe the data: cat FILE | dialeval data describe /dev/stdin"
+        raise BadInput("expected a file or a pipe, but this is a device.", path, hint=hint)
     key = str(path)
     if key not in _spools:
         from dialeval.dialogues.storage import scratch

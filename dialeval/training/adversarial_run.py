@@ -35,7 +35,7 @@ from dialeval.training.rewards import RewardSource
 
 OnProgress = Callable[[dict[str, Any]], Any]
 PRETRAINED, REWARD, MANIFEST = "pretrained", "reward", "settings.json"
-_WITHOUT = ("output_dir", "resume", "log_with")
+_WITHOUT = ("output_dir", "resume", "overwrite", "log_with")
 
 
 def train_with_rewards(

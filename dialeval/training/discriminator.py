@@ -23,10 +23,12 @@ from dialeval.scorers.base import Scorer
 from dialeval.scorers.baselines import LengthScorer, ResponseOnlyScorer, ShuffledContextScorer
 from dialeval.scorers.calibration import calibrate
 from dialeval.scorers.fitting import FitContext
+from dialeval.scorers.folders import SETTINGS
 from dialeval.scorers.neural import NeuralScorer
 from dialeval.scorers.registry import EVALUATORS, NETWORK, fit_function
 from dialeval.training.discriminator_settings import DiscriminatorRun
 from dialeval.training.networks import build_network
+from dialeval.training.output import check_finished, lasting
 from dialeval.training.pairs import make_pairs, pair_parts
 from dialeval.training.supervised import DiscriminatorConfig, DiscriminatorTrainer
 
@@ -57,6 +59,7 @@ def train_discriminator(
         `TrainingResults`: Held-out accuracies, as saved in `results.json`.
     """
     is_network = EVALUATORS.find(run.model).target == NETWORK
+    check_finished(run.output_dir, SETTINGS, _plain(run, config), run.overwrite)
     set_seed(config.seed)
     accelerator = Accelerator(log_with=run.log_with, project_dir=run.output_dir)
     accelerator.init_trackers("dialeval-discriminator", config=_plain(run, config))
@@ -252,7 +255,7 @@ def signature(run: DiscriminatorRun, config: DiscriminatorConfig, pairs: int) ->
 
 def _plain(run: DiscriminatorRun, config: DiscriminatorConfig) -> dict[str, Any]:
     """All settings that have a value, with lists as text."""
-    settings = {**asdict(run), **asdict(config)}
+    settings = lasting({**asdict(run), **asdict(config)})
     return {
         name: ",".join(value) if isinstance(value, list) else value
         for name, value in settings.items()

@@ -37,7 +37,7 @@ from dialeval.models.loading import from_pretrained
 from dialeval.models.tokenizers import bpe_tokenizer, word_tokenizer
 from dialeval.responders import respond
 from dialeval.responders.decoding import DECODINGS
-from dialeval.responders.generators import Generator, load_generator, save_generator
+from dialeval.responders.generators import SETTINGS, Generator, load_generator, save_generator
 from dialeval.responders.language import GeneratorResponder
 from dialeval.responders.prompts import PromptFormat
 from dialeval.settings.against import AgainstConfig
@@ -45,6 +45,7 @@ from dialeval.settings.training import NEW, GeneratorConfig, GeneratorRun
 from dialeval.training.against import against_facts, check_start, make_trainer
 from dialeval.training.latent import check_turns, collapse_warning, has_latent, latent_numbers
 from dialeval.training.likelihood import Examples, GeneratorTrainer
+from dialeval.training.output import check_finished, lasting
 
 CHECKPOINT = "checkpoint"
 PARTS = {"train": 0.9, "validation": 0.05, "test": 0.05}
@@ -79,6 +80,8 @@ def train_generator(
     """
     is_standalone = accelerator is None
     check_start(run, against)
+    settings = {**asdict(run), **asdict(config), **asdict(against or AgainstConfig())}
+    check_finished(run.output_dir, SETTINGS, settings, run.overwrite)
     checkpoint = Path(run.output_dir) / CHECKPOINT
     if checkpoint.exists() and not run.resume:
         raise BadInput(
@@ -225,7 +228,7 @@ def _results(
             Result(metric, "", "", value, nan, nan, n, made) for metric, value in numbers.items()
         ),
         warnings=tuple(warnings),
-        settings={**asdict(run), **asdict(config), **asdict(against)},
+        settings=lasting({**asdict(run), **asdict(config), **asdict(against)}),
         signature=made,
         training=made,
         history=tuple(history),

@@ -40,7 +40,7 @@ def fuzz(
         outcomes.append((case.name, outcome))
         if outcome.kind not in harness.GOOD:
             print(f"{len(outcomes)}: {outcome.kind}: {outcome.origin}   {case.name}", flush=True)
-        elif len(outcomes) % 100 == 0:
+        elif not len(outcomes) % 100:
             print(
                 f"{len(outcomes)} of {len(drawn)} after {time.monotonic() - start:.0f} s",
                 flush=True,

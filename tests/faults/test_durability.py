@@ -137,3 +137,26 @@ def test_vectors_do_not_depend_on_the_other_texts():
     apart(texts[7:9])
     assert np.array_equal(apart(texts[::-1])[::-1], whole)
     assert np.array_equal(apart.states(texts), together.states(texts))
+
+
+def test_a_finished_model_of_other_settings_is_not_overwritten(tmp_path):
+    from dialeval.settings.training import DiscriminatorConfig, DiscriminatorRun
+    from dialeval.training.discriminator import train_discriminator
+    from dialeval.training.pairs import pair_parts
+
+    def train(**settings):
+        settings = {"max_pairs": 20, "max_eval_pairs": 10, "filter": "none", **settings}
+        run = DiscriminatorRun(model="svm-unigram", output_dir=str(tmp_path / "svm"), **settings)
+        config = DiscriminatorConfig()
+        pairs = pair_parts(to_passages(talk(60, 4)), None, run, config.seed)
+        return train_discriminator(run, config, pairs=pairs)
+
+    train()
+    before = (tmp_path / "svm" / "scorer.json").read_bytes()
+    train()  # the same one
+    assert (tmp_path / "svm" / "scorer.json").read_bytes() == before
+    with pytest.raises(BadInput, match=r"another run wrote here.*\(max_pairs\).*--overwrite"):
+        train(max_pairs=10)
+    assert (tmp_path / "svm" / "scorer.json").read_bytes() == before
+    train(max_pairs=10, overwrite=True)
+    train(max_pairs=10)
