@@ -115,7 +115,7 @@ def _replies(
     if journals is None:
         return [passage.response for passage in respond(responder, contexts)]
     generated = generate(responder, contexts, journals / f"{file_name(name)}.jsonl")
-    lines = generated.path.read_text("utf-8").splitlines()
+    lines = generated.path.read_text("utf-8").split("\n")  # a response may have other line ends
     return [json.loads(line)["response"] for line in lines if line.strip()]
 
 
