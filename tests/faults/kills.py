@@ -156,7 +156,7 @@ class Campaign:
         return contents(folder), len(log.read_text().splitlines()), outcome.seconds
 
     def killed_at(self, call: int) -> tuple[bool, dict[str, Any], str]:
-        """Kill at a call, and run again: whether it was killed, the output, and what it said."""
+        """Kill at a call, and run again: whether it was killed, the output, and what it message."""
         return self._run(KillPoint(call).install, self.timeout)
 
     def killed_after(self, seconds: float) -> tuple[bool, dict[str, Any], str]:
@@ -168,8 +168,8 @@ class Campaign:
         folder = self._fresh()
         first = harness.run(self.job.argv, folder, timeout=timeout, before=before)
         second = harness.run([*self.job.argv, *self.job.resume], folder, timeout=timeout)
-        said = "" if second.kind == "accepted" else second.log[-1500:] or second.kind
-        return first.code == -signal.SIGKILL, contents(folder), said
+        message = "" if second.kind == "accepted" else second.log[-1500:] or second.kind
+        return first.code == -signal.SIGKILL, contents(folder), message
 
     def _fresh(self) -> Path:
         folder = self.folder / "case"
@@ -260,13 +260,13 @@ def campaign(
     whole, calls, seconds = run.whole()
     print(f"{name}: {calls} file-system calls in {seconds:.1f} s", flush=True)
     for call in moments(calls, most, rng):
-        was_killed, rerun, said = run.killed_at(call)
-        wrong = said or ("" if was_killed else "it was not killed") or difference(whole, rerun)
+        was_killed, rerun, message = run.killed_at(call)
+        wrong = message or ("" if was_killed else "it was not killed") or difference(whole, rerun)
         yield f"{name}, call {call}", wrong
     for _ in range(at_random):
         moment = rng.random() * seconds
-        _, rerun, said = run.killed_after(moment)
-        yield f"{name}, after {moment:.2f} s", said or difference(whole, rerun)
+        _, rerun, message = run.killed_after(moment)
+        yield f"{name}, after {moment:.2f} s", message or difference(whole, rerun)
 
 
 def main(names: list[str], most: int, at_random: int) -> int:
