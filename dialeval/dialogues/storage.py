@@ -42,6 +42,8 @@ FEATURES = Features(
 )
 
 BATCH = 5_000
+FORMULAS = "=+-@\t\r"
+"""Characters with which a formula starts in spreadsheets."""
 _numbers = count()
 _SCRATCH = "dialeval-scratch-"
 _ABANDONED = 600  # seconds; a new folder may not be locked yet
@@ -265,10 +267,15 @@ def _delimited(delimiter: str) -> Callable[[Passages, IO], None]:
         table.writeheader()
         for record in _records(passages):
             table.writerow(
-                {key: v if isinstance(v, str) else _dump(v) for key, v in record.items()}
+                {key: _cell(v) if isinstance(v, str) else _dump(v) for key, v in record.items()}
             )
 
     return write
+
+
+def _cell(text: str) -> str:
+    """A text that no spreadsheet computes: what looks like a formula gets an apostrophe."""
+    return f"'{text}" if text[:1] and text[0] in FORMULAS else text
 
 
 def _records(passages: Passages) -> Iterator[dict[str, Any]]:
@@ -297,4 +304,9 @@ def _writer(path: Path) -> tuple[Callable[[Passages, IO], None], str]:
 
 
 def _dump(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return json.dumps(value, ensure_ascii=False, default=_as_text)
+
+
+def _as_text(value: Any) -> str:
+    """A value of a table that JSON does not have, such as a date, a decimal or bytes."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)

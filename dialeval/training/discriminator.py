@@ -61,7 +61,10 @@ def train_discriminator(
     is_network = EVALUATORS.find(run.model).target == NETWORK
     check_finished(run.output_dir, SETTINGS, _plain(run, config), run.overwrite)
     set_seed(config.seed)
-    accelerator = Accelerator(log_with=run.log_with, project_dir=run.output_dir)
+    try:
+        accelerator = Accelerator(log_with=run.log_with, project_dir=run.output_dir)
+    except ValueError as error:
+        raise BadInput(f"{error}.", hint="Give --log_with another tracker.") from None
     accelerator.init_trackers("dialeval-discriminator", config=_plain(run, config))
     pairs = pairs or make_pairs(run, config.seed)
     history: list[StepProgress] = []

@@ -9,6 +9,7 @@ from typing import Any
 from dialeval.dialogues.formats import Head, reader
 from dialeval.dialogues.readers.messages import MESSAGE_LISTS, chat_record
 from dialeval.dialogues.sources import SCHEMA_COLUMNS, BadInput, Source
+from dialeval.dialogues.storage import FORMULAS
 from dialeval.dialogues.types import Dialogue, Reply, Turn, alternate
 
 
@@ -79,12 +80,39 @@ def read_parquet(source: Source) -> Iterator[Dialogue]:
     except Exception as error:
         message = f"expected Parquet, but {error}."
         raise BadInput(message, source.path, hint="Write the file again.") from None
-    row = 0
-    for batch in file.iter_batches(batch_size=1000):
-        for record in batch.to_pylist():
-            row += 1
-            with source.record(row):
-                yield table_record(record, source)
+    for row, record in enumerate(_parquet_rows(file, source), 1):
+        with source.record(row):
+            if isinstance(record, BadInput):
+                raise record
+            yield table_record(record, source)
+
+
+def _parquet_rows(file: Any, source: Source) -> Iterator[dict[str, Any] | BadInput]:
+    """The rows of a Parquet file; a corrupt page ends it, and is reported."""
+    batches = file.iter_batches(batch_size=1000)
+    while True:
+        try:
+            batch = next(batches, None)
+        except Exception as error:
+            hint = "Copy or write the file again."
+            message = f"the rest of the file cannot be read: {error}."
+            source.report(BadInput(message, source.path, hint=hint))
+            return
+        if batch is None:
+            return
+        try:
+            records = batch.to_pylist()
+        except Exception:  # text that is no UTF-8, a date out of range
+            records = [_parquet_row(batch.slice(row, 1)) for row in range(batch.num_rows)]
+        yield from records
+
+
+def _parquet_row(rows: Any) -> dict[str, Any] | BadInput:
+    """The one row of a table, or why it cannot be read."""
+    try:
+        return rows.to_pylist()[0]
+    except Exception as error:
+        return BadInput(f"this row cannot be read: {error}.")
 
 
 def table_record(record: Mapping[str, Any], source: Source) -> Dialogue:
@@ -178,6 +206,12 @@ def _turn(item: Any, speaker: str) -> Turn:
     raise BadInput(f'expected a text or {{"role", "content"}} in the context, found {item!r:.60}.')
 
 
+def without_mark(cell: Any) -> Any:
+    """A cell without the apostrophe that `write_passages` puts before a formula."""
+    is_marked = isinstance(cell, str) and cell[:1] == "'" and cell[1:2] in FORMULAS
+    return cell[1:] if is_marked and len(cell) > 1 else cell
+
+
 def _read_delimited(source: Source, delimiter: str) -> Iterator[Dialogue]:
     lines = (line + "\n" for _, line in source.lines())
     rows = csv.DictReader(lines, delimiter=delimiter, strict=True)
@@ -188,12 +222,16 @@ def _read_delimited(source: Source, delimiter: str) -> Iterator[Dialogue]:
             return
         except csv.Error as error:
             message = f"expected a table with quoted cells, but {error}."
-            source.report(BadInput(message, source.path, rows.line_num, "Quote it as CSV does."))
+            if "end of data" in str(error):
+                message = "a quote opens in this row and is never closed."
+            first = rows.line_num + 1  # of the row; the reader counts those it has read
+            source.report(BadInput(message, source.path, first, "Quote it as CSV does."))
             continue
         with source.record(rows.line_num):
             if None in row:
                 raise BadInput(f"expected {len(rows.fieldnames or ())} cells, found more.")
-            yield table_record({k: v for k, v in row.items() if v not in (None, "")}, source)
+            filled = {k: without_mark(v) for k, v in row.items() if v not in (None, "")}
+            yield table_record(filled, source)
 
 
 def _is_passages(head: Head) -> bool:
