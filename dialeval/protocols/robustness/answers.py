@@ -17,6 +17,7 @@ from dialeval.responders.decoding import Sampling, TemperatureMixture
 from dialeval.responders.journal import generate
 from dialeval.responders.language import GeneratorResponder
 from dialeval.responders.simple import RandomResponder
+from dialeval.saved import expecting
 
 logger = logging.getLogger(__name__)
 
@@ -115,8 +116,9 @@ def _replies(
     if journals is None:
         return [passage.response for passage in respond(responder, contexts)]
     generated = generate(responder, contexts, journals / f"{file_name(name)}.jsonl")
-    lines = generated.path.read_text("utf-8").split("\n")  # a response may have other line ends
-    return [json.loads(line)["response"] for line in lines if line.strip()]
+    with expecting("responses of this run", generated.path, "Delete it, and run again."):
+        lines = generated.path.read_text("utf-8").split("\n")  # responses have other line ends
+        return [json.loads(line)["response"] for line in lines if line.strip()]
 
 
 def stored_answers(
