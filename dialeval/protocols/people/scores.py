@@ -42,9 +42,14 @@ class MetricScores:
     negative: str | None = None
 
     def of(self, judgement: Judgement) -> float | None:
-        """The score of the reply that a judgement is about."""
-        key = (judgement.item, judgement.system)
-        return self.values.get(key, self.values.get((judgement.item, "")))
+        """The score of the reply that a judgement is about.
+
+        Readers call random replies `random`, whatever the corpus calls them, so a system's name in
+        lower case counts too.
+        """
+        names = (judgement.system, judgement.system.lower(), "")
+        keys = ((judgement.item, name) for name in names)
+        return next((self.values[key] for key in keys if key in self.values), None)
 
     def predicts_human(self, score: float) -> bool:
         """Whether a score means human."""
