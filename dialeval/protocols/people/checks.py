@@ -12,6 +12,8 @@ from dialeval.protocols.people.sampling import HUMAN, RANDOM, AnnotationData, it
 
 MIN_WORDS = 5
 """Different words of a reply below which shuffling them may leave a sentence."""
+GOOD_LENGTHS = range(8, 31)
+"""Words of preferred replies: enough to see that they are shuffled, and not too many to read."""
 MIN_SHARED = 2
 """Content words that a real reply has to share with its context, so that its answer is clear."""
 
@@ -51,8 +53,10 @@ def attention_checks(
     rng = random.Random(f"checks {seed}")
     real = _clear_replies(data.passages, count // 2, set(used), rng) if task == "real" else []
     taken = {passage.id for passage in real}
-    long = [row for row in data.passages if row.id not in taken and _is_long(row)]
-    shuffled = rng.sample(long, min(count - count // 2 if task == "real" else count, len(long)))
+    left = [row for row in data.passages if row.id not in taken]
+    wanted = count - count // 2 if task == "real" else count
+    long = _suitable(left, wanted)
+    shuffled = rng.sample(long, min(wanted, len(long)))
     checks = [item_of(row, [(HUMAN, row.response)], "real", seed, "check") for row in real]
     for passage in shuffled:
         scrambled = (RANDOM, _shuffled_words(passage.response, rng))
@@ -65,15 +69,18 @@ def _clear_replies(
     passages: Sequence[Passage], count: int, used: set[str], rng: random.Random
 ) -> list[Passage]:
     """Real replies that obviously belong to their contexts, drawn from the clearest ones."""
-    shared = {
-        row.id: (_shared_words(row), row)
-        for row in passages
-        if row.id not in used and _is_long(row)
-    }
-    clear = [pair for pair in shared.values() if pair[0] >= MIN_SHARED]
-    clear.sort(key=lambda pair: -pair[0])
-    clearest = [row for _, row in clear[: 4 * count]]
+    free = [row for row in passages if row.id not in used and _shared_words(row) >= MIN_SHARED]
+    clearest = sorted(_suitable(free, count), key=_shared_words, reverse=True)[: 4 * count]
     return rng.sample(clearest, min(count, len(clearest)))
+
+
+def _suitable(passages: Sequence[Passage], count: int) -> list[Passage]:
+    """Replies of a good length; where they are too few, all that are not too short."""
+    good = [row for row in passages if len(set(row.response.split())) >= GOOD_LENGTHS.start]
+    good = [row for row in good if len(row.response.split()) in GOOD_LENGTHS]
+    if len(good) >= count:
+        return good
+    return [row for row in passages if len(set(row.response.split())) >= MIN_WORDS]
 
 
 def _shared_words(passage: Passage) -> int:
@@ -83,10 +90,6 @@ def _shared_words(passage: Passage) -> int:
         return 0
     before = {word.lower() for turn in passage.context for word in tokens(turn.text)}
     return sum(len(word) > 2 and word not in stop_words() for word in reply & before)
-
-
-def _is_long(passage: Passage) -> bool:
-    return len(set(passage.response.split())) >= MIN_WORDS
 
 
 def _shuffled_words(text: str, rng: random.Random) -> str:
