@@ -16,6 +16,7 @@ from dialeval.errors import BadInput
 from dialeval.judgements import Judgement
 from dialeval.models.tokenizers import word_tokenizer
 from dialeval.protocols.people import read_scores
+from dialeval.protocols.people.scores import matrices
 from dialeval.protocols.people.systems import (
     RatedSystems,
     SystemScorer,
@@ -25,6 +26,7 @@ from dialeval.protocols.people.systems import (
 from dialeval.scorers.base import Decision
 from dialeval.scorers.folders import save_scorer
 from dialeval.scorers.linear import SvmScorer
+from dialeval.scorers.registry import fit_function
 
 RECIPES = Path(__file__).resolve().parents[1] / "recipes"
 WORDS = ("tea", "rain", "chess", "trains", "cats", "bread", "snow")
@@ -131,6 +133,17 @@ def test_people_writes_a_table_that_agreement_reads(run_recipe, tmp_path):
     # Readers write "random" where judgements may say "Random".
     value = metrics["length"].of(Judgement("ann", "c0", 3.0, system="Bot"))
     assert value == metrics["length"].values["c0", "bot"]
+    scores, *_ = matrices({("c0", "Bot"): 3.0}, metrics["length"])
+    assert scores.tolist() == [[value]]
+
+
+def test_networks_can_be_fitted_to_the_pairs():
+    data = RatedSystems.of(rated_corpus(), number=2)
+    pairs = labelled(data.human, data.systems["bot"])
+    assert pairs["label"][:4] == [1, 0, 1, 0] and pairs["pair"][:4] == [0, 0, 1, 1]
+    fit = fit_function("rnn")
+    success, scores = SystemScorer(data).adversarial(fit, data.systems["bot"])
+    assert set(success) <= {0.0, 0.5, 1.0} and ((scores > 0) & (scores < 1)).all()
 
 
 def test_rated_correlates_length_and_bleu(run_recipe, tmp_path):

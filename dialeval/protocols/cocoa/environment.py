@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Protocol
 
-from dialeval.protocols.cocoa.scenarios import Item, Scenario
+from dialeval.protocols.cocoa.scenarios import Item, KnowledgeBases, Scenario
 
 MAX_TURNS = 46
 
@@ -44,7 +44,7 @@ class Dialogue:
     """A finished dialogue.
 
     Args:
-        scenario (`Scenario`):
+        scenario (`KnowledgeBases`):
             What the agents knew.
         acts (`tuple[tuple[int, Act, str], ...]`):
             For each turn the agent, its action, and the text that its partner read.
@@ -52,7 +52,7 @@ class Dialogue:
             Whether the last selections of both agents are the shared item.
     """
 
-    scenario: Scenario
+    scenario: KnowledgeBases
     acts: tuple[tuple[int, Act, str], ...]
     complete: bool
 

@@ -177,9 +177,11 @@ def sentence_bleu(reply: str, references: Sequence[str]) -> float:
 
 
 def labelled(positive: Sequence[Passage], negative: Sequence[Passage]) -> Passages:
-    """Pairs with a column `label`."""
-    labels = [1] * len(positive) + [0] * len(negative)
-    return to_passages([*positive, *negative]).add_column("label", labels)
+    """Pairs with the columns `label` and `pair`; both sides have the same order."""
+    numbers = range(len(positive))
+    rows = [row for both in zip(positive, negative, strict=True) for row in both]
+    pairs = to_passages(rows).add_column("label", [1, 0] * len(positive))
+    return pairs.add_column("pair", [number for number in numbers for _ in range(2)])
 
 
 def _with_dialogue(passage: Passage) -> Passage:
