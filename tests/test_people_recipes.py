@@ -5,6 +5,7 @@ import runpy
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -225,3 +226,28 @@ def test_decodings_and_evaluators_print_their_tables(run_recipe, tmp_path):
     printed = run_recipe("evaluators.py", "--data", "train.jsonl", "--evaluators", "svm-unigram",
                          "length", "--output_dir", "run")  # fmt: skip
     assert "svm-unigram" in printed and "length" in printed
+
+
+def test_prefixes_compares_both_kinds_of_training(run_recipe, tmp_path):
+    write_passages(to_passages(rated_corpus()), tmp_path / "rated.jsonl")
+    printed = run_recipe("prefixes.py", "--data", "rated.jsonl", "--system", "bot", "--epochs", 2,
+                         "--learning_rate", 0.01, "--optimizer", "adam")  # fmt: skip
+    rows = [[cell.strip() for cell in line.strip("│ ").split("│")] for line in printed.splitlines()]
+    rows = [row for row in rows if row[0] in ("one", "all")]
+    assert [row[:2] for row in rows] == [["one", "1"], ["one", "2"], ["all", "1"], ["all", "2"]]
+    for row in rows:
+        assert float(row[4]) == pytest.approx(float(row[3]) - float(row[2]), abs=0.0011)
+    assert float(rows[3][2]) < float(rows[2][2])  # it learns what it sees
+
+
+def test_the_loss_of_prefixes_by_hand():
+    def margins(rows):
+        return np.array([2.0 if row.response == "a" else -1.0 for row in rows])
+
+    trainer = SimpleNamespace(plain=torch.nn.Identity(), scorer=SimpleNamespace(margins=margins))
+    loss = runpy.run_path(str(RECIPES / "prefixes.py"))["prefix_loss"]
+    rows = [Passage((Turn("A", "x"),), text) for text in ("a b", "a")]
+    value, accuracy = loss(trainer, rows, np.array([1, 0]))
+    first = (np.log1p(np.exp(-2)) + np.log1p(np.exp(1))) / 2  # two prefixes of a human reply
+    assert value == pytest.approx((first + np.log1p(np.exp(2))) / 2)
+    assert accuracy == pytest.approx((0.5 + 0.0) / 2)
