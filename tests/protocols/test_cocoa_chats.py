@@ -6,9 +6,12 @@ import pytest
 import torch
 
 from dialeval.errors import BadInput
-from dialeval.protocols.cocoa import cocoa, load_schema
+from dialeval.protocols.cocoa import cocoa, load_schema, make_scenarios, play
+from dialeval.protocols.cocoa.agents import ResponderAgent, act_in_batch
 from dialeval.protocols.cocoa.chats import read_chats
+from dialeval.protocols.cocoa.environment import moves, play_together
 from dialeval.protocols.cocoa.neural import examples_of, make_policy
+from dialeval.responders.base import answer
 from dialeval.settings.cocoa import CocoaRun
 from dialeval.training.graph_agent import GraphAgentTrainer
 
@@ -94,3 +97,34 @@ def test_deal_or_no_deal(shared):
     trainer = GraphAgentTrainer(policy.model, list(examples_of(policy, some)), 3, 16, 0.01)
     losses = [row["validation_loss"] for row in trainer.train() if "validation_loss" in row]
     assert losses[-1] < losses[0]
+
+
+class Counting:
+    """Answers by the text it reads, and counts its batches."""
+
+    name = signature = "counting"
+
+    def __init__(self):
+        self.batches = []
+
+    def stream(self, passages):
+        rows = list(passages)
+        self.batches.append(len(rows))
+        for number, row in enumerate(rows):
+            text = f"{row.id} {len(row.context)}" if len(row.context) < 5 else "SELECT 1"
+            yield number, answer(row, text, self)
+
+
+def test_responders_answer_all_scenarios_in_batches_as_they_answer_one(tmp_path):
+    scenarios = make_scenarios(load_schema("embedded"), 4, items=4)
+    alone, together = Counting(), Counting()
+    expected = [
+        play(scenario, [ResponderAgent(scenario, side, alone) for side in (0, 1)], max_turns=8)
+        for scenario in scenarios
+    ]
+    games = [
+        moves(scenario, [ResponderAgent(scenario, side, together) for side in (0, 1)], max_turns=8)
+        for scenario in scenarios
+    ]
+    assert play_together(games, act_in_batch) == expected
+    assert together.batches[0] == 4 and sum(together.batches) == len(alone.batches)

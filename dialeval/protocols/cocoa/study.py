@@ -23,10 +23,22 @@ from dialeval.metrics.intervals import wilson
 from dialeval.metrics.paired import paired_bootstrap
 from dialeval.metrics.results import RESULTS, Result, plain, signature, versions
 from dialeval.metrics.training_results import StepProgress
-from dialeval.protocols.cocoa.agents import MakeAgent, ResponderAgent, rule_agents
+from dialeval.protocols.cocoa.agents import (
+    MakeAgent,
+    ResponderAgent,
+    act_in_batch,
+    rule_agents,
+)
 from dialeval.protocols.cocoa.channels import make_channel
 from dialeval.protocols.cocoa.chats import read_chats
-from dialeval.protocols.cocoa.environment import Agent, Dialogue, play
+from dialeval.protocols.cocoa.environment import (
+    Agent,
+    Channel,
+    Dialogue,
+    moves,
+    play,
+    play_together,
+)
 from dialeval.protocols.cocoa.neural import NeuralPolicy, examples_of, make_policy, neural_agents
 from dialeval.protocols.cocoa.scenarios import Scenario, Schema, load_schema, make_scenarios
 from dialeval.run_folder import RunFolder
@@ -178,12 +190,25 @@ class _Study:
             change = make_channel(channel, self.run.side)
             make = self.models.setdefault(name, self._make(name))
             with atomic_write(path) as target:
-                for scenario in scenarios:
-                    agents = _pair(make, scenario, self.run.seed)
-                    dialogue = play(scenario, agents, change, self.run.max_turns, self.run.seed)
+                for dialogue in self._played(make, scenarios, change):
                     target.write(json.dumps(_facts(dialogue), ensure_ascii=False) + "\n")
         for line in path.read_text("utf-8").splitlines():
             yield json.loads(line)
+
+    def _played(
+        self, make: MakeAgent, scenarios: Sequence[Scenario], change: Channel
+    ) -> Iterator[Dialogue]:
+        """The dialogues of all scenarios; responders answer those of all of them in batches."""
+        pairs = [_pair(make, scenario, self.run.seed) for scenario in scenarios]
+        games = [
+            moves(scenario, pair, change, self.run.max_turns, self.run.seed)
+            for scenario, pair in zip(scenarios, pairs, strict=True)
+        ]
+        if all(isinstance(agent, ResponderAgent) for pair in pairs for agent in pair):
+            yield from play_together(games, lambda waiting: act_in_batch(cast(Any, waiting)))
+            return
+        for game in games:
+            yield from play_together([game], lambda waiting: [agent.act() for agent in waiting])
 
     def _add(
         self,
