@@ -234,13 +234,19 @@ def spooled(path: Path) -> Path:
     """A file that can be read more than once: the path itself, or a copy of a pipe."""
     if path.is_file() or not path.exists() or path.is_dir():
         return path
+    if path.is_char_device() and not os.path.samefile(path, os.devnull):  # it may never end
+        raise BadInput("expected a file or a pipe, found a device.", path)
     key = str(path)
     if key not in _spools:
         from dialeval.dialogues.storage import scratch
 
         target = scratch() / f"spool-{os.getpid()}-{len(_spools)}"
-        with path.open("rb") as pipe, target.open("wb") as file:
-            shutil.copyfileobj(pipe, file)
+        try:
+            with path.open("rb") as pipe, target.open("wb") as file:
+                shutil.copyfileobj(pipe, file)
+        except BaseException:
+            target.unlink(missing_ok=True)
+            raise
         _spools[key] = target
     return _spools[key]
 

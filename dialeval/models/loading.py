@@ -49,7 +49,8 @@ def from_pretrained(
     except BadInput:
         raise
     except Exception as error:  # libraries raise anything about a damaged file
-        raise unloadable(error, name, what, hint) from error
+        path = Path(name, options["gguf_file"]) if options.get("gguf_file") else name
+        raise unloadable(error, path, what, hint) from error
 
 
 def unloadable(error: Exception, name: Path | str, what: str, hint: str = "") -> BadInput:
