@@ -1,9 +1,10 @@
 """Correlation of discriminators and simple baselines with the ratings of replies.
 
-python recipes/rated.py --data FILE --discriminators runs/a --likelihood smollm2
+python recipes/rated.py --data FILE --discriminators runs/a --likelihood smollm2 --references CORPUS
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,8 +12,17 @@ import numpy as np
 from rich.table import Table
 
 from dialeval.config import parse_config, plain_errors
-from dialeval.dialogues import Passage, Turn, count_tokens, to_passages
+from dialeval.dialogues import (
+    BadInput,
+    Passage,
+    Turn,
+    count_tokens,
+    iterate,
+    read,
+    to_passages,
+)
 from dialeval.judgements import correlate
+from dialeval.protocols.people.systems import sentence_bleu
 from dialeval.scorers import load_scorer
 from dialeval.terminal import SafeConsole
 from dialeval.training.cores import use_cores
@@ -29,16 +39,23 @@ class RatedRun:
     likelihood: str | None = field(
         default=None, metadata={"help": "A local model for log p(reply | context)."}
     )
+    references: list[str] = field(
+        default_factory=list,
+        metadata={"help": "Corpora that the contexts are from, for BLEU against their replies."},
+    )
     seed: int = field(default=0, metadata={"help": "Seed of the bootstrap over contexts."})
 
 
 def main(run: RatedRun) -> None:
     """Print a table per file."""
     scorers = [load_scorer(name) for name in run.discriminators]
+    known = list(iterate(read(run.references)[0])) if run.references else []
     for path in run.data:
         passages, ratings = read_rated(Path(path))
         scores = {scorer.name: np.asarray(scorer(to_passages(passages))) for scorer in scorers}
         scores["length"] = np.array([count_tokens(row.response) for row in passages], float)
+        if known:
+            scores["BLEU"] = bleu_scores(passages, known)
         if run.likelihood:
             scores["log p per token"] = mean_likelihoods(run.likelihood, passages)
         table = Table("metric", "Pearson", "Spearman", "95 %", "replies", title=Path(path).stem)
@@ -54,6 +71,7 @@ def main(run: RatedRun) -> None:
 
 def read_rated(path: Path) -> tuple[list[Passage], np.ndarray]:
     """Passages and their ratings."""
+<<<<<<< HEAD
     rows = [json.loads(line) for line in path.read_text("utf-8").split("\n") if line.strip()]
     passages = [
         Passage(
@@ -61,10 +79,55 @@ def read_rated(path: Path) -> tuple[list[Passage], np.ndarray]:
             row["response"],
             "system",
             id=str(index),
+=======
+    passages, ratings = [], []
+    for number, line in enumerate(path.read_text("utf-8").split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+            turns = tuple(Turn("AB"[at % 2], text) for at, text in enumerate(row["context"]))
+            ratings.append(float(row["ratings"]))
+            passages.append(Passage(turns, row["response"], "system", id=str(number)))
+        except (ValueError, KeyError, TypeError) as error:
+            hint = "A line has context (a list of turns), response and ratings (a number)."
+            raise BadInput(f"expected a rated reply, but {error!r}.", path, number, hint) from None
+    return passages, np.array(ratings)
+
+
+def bleu_scores(passages: Sequence[Passage], known: Sequence[Passage]) -> np.ndarray:
+    """BLEU against the replies that follow the same turns in a corpus.
+
+    NaN where the corpus does not have the context, or the reply itself is such a reply: copies of
+    the reference would be compared with themselves.
+    """
+    by_last: dict[str, list[tuple[str, str]]] = {}
+    for row in known:
+        by_last.setdefault(letters(row.context[-1].text), []).append(
+            (context_letters(row), row.response)
+>>>>>>> papers
         )
-        for index, row in enumerate(rows)
-    ]
-    return passages, np.array([float(row["ratings"]) for row in rows])
+    scores = np.full(len(passages), np.nan)
+    for index, row in enumerate(passages):
+        before = context_letters(row)
+        replies = [
+            reply
+            for context, reply in by_last.get(letters(row.context[-1].text), [])
+            if context.endswith(before) or before.endswith(context)
+        ]
+        if replies and letters(row.response) not in map(letters, replies):
+            scores[index] = sentence_bleu(row.response.lower(), [text.lower() for text in replies])
+    return scores
+
+
+def letters(text: str) -> str:
+    """Letters and digits in lower case: corpora differ in spaces, apostrophes and case."""
+    return "".join(filter(str.isalnum, text.lower()))
+
+
+def context_letters(passage: Passage) -> str:
+    """The letters of all turns."""
+    return "".join(letters(turn.text) for turn in passage.context)
 
 
 def by_context(

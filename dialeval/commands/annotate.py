@@ -124,7 +124,8 @@ def _items(
         from dataclasses import replace
 
         return items + [replace(item, test=True) for item in read_items(run.tests)]
-    return items + attention_checks(data, run.task, int(run.tests), run.seed)
+    used = {item.passage for item in items}
+    return items + attention_checks(data, run.task, int(run.tests), run.seed, used)
 
 
 def _data(
@@ -240,13 +241,14 @@ def _transfer(
 
 
 def _say_state(store: JudgementStore) -> None:
-    tests = sum(item.test for item in store.items.values())
-    work = len(store.items) - tests
+    checks = [item for item in store.items.values() if item.test]
+    work, real = len(store.items) - len(checks), sum(item.truth == "real" for item in checks)
+    kinds = f" ({real} real, {len(checks) - real} fake)" if store.project.task == "real" else ""
     answers = len([row for row in store.judgements() if not row.test])
     say(
-        f"{work:,} items of the task [bold]{store.project.task}[/], {tests} test questions, "
-        f"{store.project.per_item} annotators an item, {answers:,} answers so far: "
-        f"[bold]{store.path}[/]"
+        f"{work:,} items of the task [bold]{store.project.task}[/], "
+        f"{len(checks)} test questions{kinds}, {store.project.per_item} annotators an item, "
+        f"{answers:,} answers so far: [bold]{store.path}[/]"
     )
 
 

@@ -50,7 +50,8 @@ class TrainingProgress:
                 f"epoch {numbers['epoch'] + 1}: validation loss {numbers['validation_loss']:.4f}, "
                 f"perplexity {numbers['perplexity']:.1f}"
             )
-            self.console.print(samples_table(numbers.get("samples", [])))
+            if numbers.get("samples"):
+                self.console.print(samples_table(numbers["samples"]))
             return
         if "validation_accuracy" in numbers:
             self.validation = f"  validation {numbers['validation_accuracy']:.3f}"

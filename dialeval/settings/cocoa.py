@@ -44,6 +44,10 @@ class CocoaRun:
     self_play: int = field(
         default=600, metadata={"help": "Dialogues the neural agent learns from."}
     )
+    chats: list[str] = field(
+        default_factory=list,
+        metadata={"help": "Chats of people (CoCoA's JSON) that the neural agent also learns from."},
+    )
     hidden_size: int = field(default=64, metadata={"help": "Width of the neural agent."})
     rounds: int = field(default=2, metadata={"help": "Rounds of message passing."})
     epochs: int = field(default=6, metadata={"help": "Epochs of the neural agent."})

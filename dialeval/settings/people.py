@@ -67,8 +67,8 @@ class AnnotationRun:
         default="10",
         metadata={
             "flags": ("--test-questions",),
-            "help": "File of items with a known answer, or how many attention checks to make from "
-            "shuffled words; 0 for none.",
+            "help": "File of items with a known answer, or how many attention checks to make: "
+            "shuffled words, and for the task real also true replies; 0 for none.",
         },
     )
     opponent: str | None = field(

@@ -80,7 +80,7 @@ class DiscriminatorConfig(TrainingConfig):
         metadata={"help": "Train on a random prefix of each response (Li et al., 2017, sec. 3.2)."},
     )
     all_prefixes: bool = field(
-        default=False, metadata={"help": "Train on every prefix instead, which overfits."}
+        default=False, metadata={"help": "Train on every prefix instead, of which the paper warns."}
     )
 
     def __post_init__(self):

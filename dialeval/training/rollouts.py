@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from dialeval.dialogues import Passage
+from dialeval.models.activations import fused_activations
 from dialeval.responders.generators import Generator
 from dialeval.responders.processors import draw, uniform_noise
 from dialeval.responders.task import mixed_seed
@@ -86,16 +87,17 @@ def roll_out(
     if not noise:
         return rollouts
     generator.model.eval()
-    for group in _groups(generator, lengths):
-        chosen = np.flatnonzero(np.isin(response, group))
-        states = read_prefixes(generator, drawn, group.tolist())
-        order = chosen[np.argsort(-prefix[chosen], kind="stable")]  # similar numbers of steps
-        for start in range(0, len(order), max_rows):
-            rows = order[start : start + max_rows]
-            batch = _Batch(generator, states, drawn, rollouts, rows, int(group[0]), max_new_tokens)
-            new = batch.decode([noise[row] for row in rows])
-            for row, ids in zip(rows, new, strict=True):
-                rollouts.ids[row] = [*drawn.responses[response[row]][: prefix[row]], *ids]
+    with fused_activations(generator.model):
+        for group in _groups(generator, lengths):
+            chosen = np.flatnonzero(np.isin(response, group))
+            states = read_prefixes(generator, drawn, group.tolist())
+            order = chosen[np.argsort(-prefix[chosen], kind="stable")]  # similar numbers of steps
+            for rows in np.split(order, range(max_rows, len(order), max_rows)):
+                first = int(group[0])
+                batch = _Batch(generator, states, drawn, rollouts, rows, first, max_new_tokens)
+                new = batch.decode([noise[row] for row in rows])
+                for row, ids in zip(rows, new, strict=True):
+                    rollouts.ids[row] = [*drawn.responses[response[row]][: prefix[row]], *ids]
     return rollouts
 
 
@@ -184,10 +186,12 @@ class _Batch:
         logits = self.states.logits(self.response, self.prefix)
         self.states.start(self.response, self.prefix, self.left)
         index = torch.arange(len(noise), device=noise.device)  # the roll-out of each row
+        is_warm = bool((self.temperatures != 1).any())
         alive = torch.ones_like(index, dtype=torch.bool)
         for step in range(steps):
-            scaled = logits / self.temperatures[index, None].to(logits)
-            tokens = draw(scaled, uniform_noise(noise[index], step, 1))[:, 0]
+            if is_warm:
+                logits = logits / self.temperatures[index, None].to(logits)
+            tokens = draw(logits, uniform_noise(noise[index], step, 1))[:, 0]
             tokens_of[index[alive], step] = tokens[alive]
             alive &= ~torch.isin(tokens, self.end_ids) & (self.left[index] > step + 1)
             if not alive.any():

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import time
+from pathlib import Path
 from unittest.mock import create_autospec
 
 import pytest
@@ -99,3 +100,43 @@ def test_the_app_of_a_space_serves_and_the_owner_can_download(project, tmp_path)
     finally:
         process.kill()
         process.wait(20)
+
+
+def test_a_project_is_uploaded_to_a_hub_and_opened_by_its_space(project, hub, commands, fresh):
+    [[code, printed, errors]] = commands(("spaces", "annotate", project, "me/turing"))
+    assert code == 0 and "me/turing" in printed + errors
+    assert hub.repos["datasets/me/turing-items"].private
+    assert {"items.jsonl", "project.json"} <= set(hub.files("datasets/me/turing-items"))
+    space = hub.files("spaces/me/turing")
+    assert {"Dockerfile", "README.md", "app.py", "requirements.txt"} <= set(space)
+    assert b"person" not in b"".join(space.values())  # no reply, so no author either
+    code = """
+import json
+from dialeval.judgements.web.space import _download, open_project
+from pathlib import Path
+Path("data").mkdir()
+print(json.dumps(len(open_project(_download("me/turing-items"), Path("data")).items)))
+"""
+    assert fresh(code) == 6
+    refused = """
+import json
+from dialeval.judgements.web.space import _download
+try:
+    _download("me/turing-items")
+except Exception as error:
+    print(json.dumps(type(error).__name__))
+"""
+    assert fresh(refused, token=None) in ("RepositoryNotFoundError", "LocalEntryNotFoundError")
+
+
+def test_the_dockerfile_copies_what_is_there_and_runs_without_root():
+    files = space_files("me/turing-items", "Turing")
+    steps = [line.split() for line in files["Dockerfile"].splitlines()]
+    names = [step[0] for step in steps]
+    assert names.index("USER") < names.index("RUN", names.index("USER")) < names.index("CMD")
+    copied = [step[2] for step in steps if step[0] == "COPY"]
+    assert all(name == "." or name in files for name in copied)
+    assert "app_port: 7860" in files["README.md"]  # the port that the app listens on
+    extras = Path(__file__).resolve().parents[2] / "setup.cfg"
+    assert files["requirements.txt"].startswith("dialeval[annotate]")
+    assert "\nannotate =" in extras.read_text("utf-8")

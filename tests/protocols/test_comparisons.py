@@ -11,7 +11,7 @@ from dialeval.models.tokenizers import word_tokenizer
 from dialeval.protocols.decodings import DecodingsRun, compare_decodings, spread
 from dialeval.protocols.evaluator_comparison import compare_evaluators
 from dialeval.reports.generation import decodings_table
-from dialeval.reports.training import evaluators_table
+from dialeval.reports.training import TrainingProgress, evaluators_table
 from dialeval.training import DiscriminatorConfig
 from dialeval.training.discriminator_settings import DiscriminatorRun
 
@@ -100,3 +100,12 @@ def test_spread_by_hand():
     assert diversity["tokens"] == pytest.approx(5 / 3)
     assert diversity["most_frequent"] == pytest.approx(2 / 3)
     assert spread([])["distinct_1"] == 0
+
+
+def test_a_validation_without_samples_prints_no_empty_table(capsys):
+    numbers = {"step": 1, "epoch": 0, "total": 1, "validation_loss": 1.0, "perplexity": 2.718}
+    with TrainingProgress() as progress:
+        progress(numbers)
+        progress({**numbers, "samples": [{"context": "hi", "human": "yo", "generator": "hm"}]})
+    printed = "".join(capsys.readouterr())
+    assert printed.count("perplexity 2.7") == 2 and printed.count("generator") == 1

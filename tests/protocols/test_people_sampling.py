@@ -7,7 +7,15 @@ from collections import Counter
 import pytest
 
 from dialeval.commands import main
-from dialeval.dialogues import BadInput, Dialogue, iterate, to_passages, write_passages
+from dialeval.dialogues import (
+    BadInput,
+    Dialogue,
+    Passage,
+    Turn,
+    iterate,
+    to_passages,
+    write_passages,
+)
 from dialeval.judgements import Judgement, read_judgements, write_judgements
 from dialeval.judgements.items import read_items, write_items
 from dialeval.judgements.project import Project
@@ -94,6 +102,34 @@ def test_attention_checks_have_shuffled_words(data):
         scrambled, human = (row.turns[0] for row in item.candidates)
         assert scrambled != human and sorted(scrambled.split()) == sorted(human.split())
     assert attention_checks(data, "rating") == []
+
+
+def test_attention_checks_of_the_task_real_have_both_answers(data):
+    items = sample_items(AnnotationData(data.passages), "real", 60)
+    used = {item.passage for item in items}
+    checks = attention_checks(data, "real", 10, used=used)
+    assert Counter(item.truth for item in checks) == {"real": 5, "fake": 5}
+    assert not {item.id for item in checks} & {item.id for item in items}
+    by_id = {row.id: row for row in data.passages}
+    for item in checks:
+        [candidate], passage = item.candidates, by_id[item.passage]
+        assert (candidate.turns[0] == passage.response) == (item.truth == "real")
+        assert item.truth == "fake" or passage.id not in used
+    # Where all contexts are in use, no real reply is shown a second time.
+    everything = set(by_id)
+    assert {item.truth for item in attention_checks(data, "real", used=everything)} == {"fake"}
+
+
+def test_real_checks_are_replies_that_clearly_belong_to_their_context():
+    def passage(key, reply):
+        turns = (Turn("A", "my red car broke down near the harbour yesterday"),)
+        return Passage(turns, reply, id=key, dialogue_id=key)
+
+    clear = passage("clear", "oh no , did someone tow the car from the harbour ?")
+    unrelated = [passage(f"other {n}", f"i would rather have {n} cups of tea") for n in range(20)]
+    parrot = passage("parrot", "my red car broke down near the harbour")
+    checks = attention_checks(AnnotationData([*unrelated, parrot, clear]), "real", 10)
+    assert [item.passage for item in checks if item.truth == "real"] == ["clear"]
 
 
 def test_chats_with_the_same_beginning_are_compared():

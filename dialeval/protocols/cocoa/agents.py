@@ -168,12 +168,19 @@ class ResponderAgent:
 
     def act(self) -> Act:
         """The responder's reply; `SELECT n` selects a row."""
+        [act] = act_in_batch([self])
+        return act
+
+    def passage(self) -> Passage:
+        """The conversation so far, which the responder answers."""
         opening = self.prompt + (self.turns[0].text if self._partner_began() else "Begin.")
         rest = self.turns[1:] if self._partner_began() else self.turns
         context = (Turn("partner", opening), *rest)
-        passage = Passage(context, "", id=f"{self.scenario.id}/{len(self.turns)}", speaker="agent")
-        [answer] = respond(self.responder, [passage])
-        text = " ".join(answer.response.split())[:400]
+        return Passage(context, "", id=f"{self.scenario.id}/{len(self.turns)}", speaker="agent")
+
+    def take(self, response: str) -> Act:
+        """What the agent does if this is the responder's reply."""
+        text = " ".join(response.split())[:400]
         self.turns.append(Turn("agent", text))
         return Act(item=item) if (item := self._selected(text)) else Act(text or "...")
 
@@ -184,6 +191,12 @@ class ResponderAgent:
         match = re.search(r"\bselect\W*(?:row\W*)?(\d+)", text, re.IGNORECASE)
         number = int(match[1]) if match else 0
         return self.items[number - 1] if 0 < number <= len(self.items) else None
+
+
+def act_in_batch(agents: Sequence[ResponderAgent]) -> list[Act]:
+    """Actions of agents that share a responder, which answers them together."""
+    answers = respond(agents[0].responder, [agent.passage() for agent in agents])
+    return [agent.take(row.response) for agent, row in zip(agents, answers, strict=True)]
 
 
 def item_table(attributes: Sequence[str], items: Sequence[Item]) -> str:

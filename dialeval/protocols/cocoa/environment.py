@@ -1,11 +1,11 @@
 """The task: agents speak or select in turn until both have selected the same item."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Protocol
+from typing import Any, Protocol
 
-from dialeval.protocols.cocoa.scenarios import Item, Scenario
+from dialeval.protocols.cocoa.scenarios import Item, KnowledgeBases, Scenario
 
 MAX_TURNS = 46
 
@@ -44,7 +44,7 @@ class Dialogue:
     """A finished dialogue.
 
     Args:
-        scenario (`Scenario`):
+        scenario (`KnowledgeBases`):
             What the agents knew.
         acts (`tuple[tuple[int, Act, str], ...]`):
             For each turn the agent, its action, and the text that its partner read.
@@ -52,7 +52,7 @@ class Dialogue:
             Whether the last selections of both agents are the shared item.
     """
 
-    scenario: Scenario
+    scenario: KnowledgeBases
     acts: tuple[tuple[int, Act, str], ...]
     complete: bool
 
@@ -65,6 +65,10 @@ class Dialogue:
     def selections(self) -> int:
         """Number of selections."""
         return sum(act.item is not None for _, act, _ in self.acts)
+
+
+Game = Generator[Agent, Any, Dialogue]
+"""A scenario that is being played: see [`moves`]."""
 
 
 def unchanged(text: str, scenario: Scenario, speaker: int, rng: Random) -> str:
@@ -110,12 +114,33 @@ def play(
     Returns:
         `Dialogue`: What happened.
     """
+    game = moves(scenario, agents, channel, max_turns, seed)
+    [dialogue] = play_together([game], lambda waiting: [agent.act() for agent in waiting])
+    return dialogue
+
+
+def moves(
+    scenario: Scenario,
+    agents: Sequence[Agent],
+    channel: Channel = unchanged,
+    max_turns: int = MAX_TURNS,
+    seed: int = 0,
+) -> Game:
+    """The course of a scenario: yields the agent whose turn it is, and is sent what it does.
+
+    Args:
+        scenario, agents, channel, max_turns, seed:
+            As in [`play`].
+
+    Returns:
+        `Generator`: Its value at the end is the `Dialogue`.
+    """
     rng = Random(f"{seed}/{scenario.id}")
     speaker = rng.randrange(2)
     selected: list[Item | None] = [None, None]
     acts: list[tuple[int, Act, str]] = []
     while len(acts) < max_turns:
-        act = agents[speaker].act()
+        act = yield agents[speaker]
         heard = act.text if act.item else channel(act.text, scenario, speaker, rng)
         acts.append((speaker, act, heard))
         if act.item is not None:
@@ -125,3 +150,36 @@ def play(
         agents[1 - speaker].observe(Act(heard, act.item))
         speaker = 1 - speaker
     return Dialogue(scenario, tuple(acts), False)
+
+
+def play_together(
+    games: Sequence[Game], act: Callable[[list[Agent]], Sequence[Act]]
+) -> list[Dialogue]:
+    """Play several scenarios turn by turn, so that models can answer in batches.
+
+    Args:
+        games (`Sequence[Generator]`):
+            What [`moves`] returns.
+        act (`Callable`):
+            From the agents whose turn it is, one per unfinished game, to their actions.
+
+    Returns:
+        `list[Dialogue]`: In the order of the games.
+    """
+    done: dict[int, Dialogue] = {}
+    waiting: dict[int, Agent] = {}
+
+    def advance(number: int, given: Act | None) -> None:
+        try:
+            waiting[number] = games[number].send(given)
+        except StopIteration as stop:
+            waiting.pop(number, None)
+            done[number] = stop.value
+
+    for number in range(len(games)):
+        advance(number, None)
+    while waiting:
+        numbers = list(waiting)
+        for number, given in zip(numbers, act([waiting[at] for at in numbers]), strict=True):
+            advance(number, given)
+    return [done[number] for number in range(len(games))]

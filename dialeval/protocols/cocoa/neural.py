@@ -15,7 +15,7 @@ from dialeval.models.modeling_dynonet import ITEM, SELECT
 from dialeval.protocols.cocoa.agents import MakeAgent
 from dialeval.protocols.cocoa.entities import EntityLinker, SchemaLinkers
 from dialeval.protocols.cocoa.environment import Act, Dialogue
-from dialeval.protocols.cocoa.scenarios import Scenario, Schema
+from dialeval.protocols.cocoa.scenarios import KnowledgeBases, Scenario, Schema
 from dialeval.training.graph_examples import DialogueGraph, GraphVocabulary, Word
 
 VOCABULARY = "vocabulary.json"
@@ -54,7 +54,7 @@ class NeuralPolicy:
         self.linkers = SchemaLinkers(schema.values)
         self.attribute_ids = {name: at for at, name in enumerate(schema.attributes, 1)}
 
-    def graph(self, scenario: Scenario, side: int) -> DialogueGraph:
+    def graph(self, scenario: KnowledgeBases, side: int) -> DialogueGraph:
         """What an agent knows before the first turn."""
         return DialogueGraph(scenario.attributes, scenario.kbs[side], self.attribute_ids)
 

@@ -47,8 +47,8 @@ class Schema:
 
 
 @dataclass(frozen=True)
-class Scenario:
-    """Two knowledge bases with one item in common.
+class KnowledgeBases:
+    """What two agents know.
 
     Args:
         attributes (`tuple[str, ...]`):
@@ -64,6 +64,16 @@ class Scenario:
     id: str = ""
 
     def __post_init__(self) -> None:
+        sizes = {len(item) for kb in self.kbs for item in kb}
+        if sizes != {len(self.attributes)}:
+            raise BadInput(f"the scenario {self.id!r} has items without all attributes.")
+
+
+@dataclass(frozen=True)
+class Scenario(KnowledgeBases):
+    """Two knowledge bases with one item in common."""
+
+    def __post_init__(self) -> None:
         shared = set(self.kbs[0]) & set(self.kbs[1])
         if len(shared) != 1:
             raise BadInput(
@@ -71,9 +81,7 @@ class Scenario:
                 "task needs exactly one.",
                 hint="Remove it, or generate scenarios from the schema.",
             )
-        sizes = {len(item) for kb in self.kbs for item in kb}
-        if sizes != {len(self.attributes)}:
-            raise BadInput(f"the scenario {self.id!r} has items without all attributes.")
+        super().__post_init__()
 
     @property
     def shared(self) -> Item:

@@ -23,11 +23,24 @@ from dialeval.metrics.intervals import wilson
 from dialeval.metrics.paired import paired_bootstrap
 from dialeval.metrics.results import RESULTS, Result, plain, signature, versions
 from dialeval.metrics.training_results import StepProgress
-from dialeval.protocols.cocoa.agents import MakeAgent, ResponderAgent, rule_agents
+from dialeval.protocols.cocoa.agents import (
+    MakeAgent,
+    ResponderAgent,
+    act_in_batch,
+    rule_agents,
+)
 from dialeval.protocols.cocoa.channels import make_channel
-from dialeval.protocols.cocoa.environment import Agent, Dialogue, play
+from dialeval.protocols.cocoa.chats import read_chats
+from dialeval.protocols.cocoa.environment import (
+    Agent,
+    Channel,
+    Dialogue,
+    moves,
+    play,
+    play_together,
+)
 from dialeval.protocols.cocoa.neural import NeuralPolicy, examples_of, make_policy, neural_agents
-from dialeval.protocols.cocoa.scenarios import Scenario, load_schema, make_scenarios
+from dialeval.protocols.cocoa.scenarios import Scenario, Schema, load_schema, make_scenarios
 from dialeval.run_folder import RunFolder
 from dialeval.settings.cocoa import CocoaRun
 from dialeval.training.graph_agent import GraphAgentTrainer
@@ -90,7 +103,7 @@ class _Study:
         self.signature = signature(
             cocoa="+".join(run.agents), scenarios=run.scenarios, items=run.items,
             attributes=run.attributes, turns=run.max_turns, side=run.side,
-            self_play=run.self_play, seed=run.seed, v=versions()["dialeval"],
+            self_play=run.self_play, chats=len(run.chats), seed=run.seed, v=versions()["dialeval"],
         )  # fmt: skip
         for name in run.agents:
             self._agent(name)
@@ -134,7 +147,7 @@ class _Study:
         return lambda scenario, side, seed: ResponderAgent(scenario, side, responder)
 
     def _policy(self) -> NeuralPolicy:
-        """The neural agent: trained on dialogues of the rule-based one, or loaded."""
+        """The neural agent: trained on dialogues of the rule-based one and of people, or loaded."""
         run, folder = self.run, Path(self.run.output_dir) / "neural"
         if folder.is_dir():
             return NeuralPolicy.load(folder)
@@ -150,8 +163,13 @@ class _Study:
         if not solved:
             hint = "Raise --max_turns, or lower --items."
             raise BadInput("no dialogue of self-play found the friend.", hint=hint)
+        schema = self.schema
+        if run.chats:
+            chats = read_chats(run.chats, schema.attributes)
+            schema = Schema({**schema.values, **chats.schema.values})
+            solved = [*chats.dialogues, *solved]
         set_seed(run.seed)
-        policy = make_policy(solved, self.schema, run.hidden_size, run.rounds)
+        policy = make_policy(solved, schema, run.hidden_size, run.rounds)
         trainer = GraphAgentTrainer(
             policy.model, list(examples_of(policy, solved)), run.epochs, run.batch_size,
             run.learning_rate, run.seed, Accelerator(),
@@ -172,12 +190,25 @@ class _Study:
             change = make_channel(channel, self.run.side)
             make = self.models.setdefault(name, self._make(name))
             with atomic_write(path) as target:
-                for scenario in scenarios:
-                    agents = _pair(make, scenario, self.run.seed)
-                    dialogue = play(scenario, agents, change, self.run.max_turns, self.run.seed)
+                for dialogue in self._played(make, scenarios, change):
                     target.write(json.dumps(_facts(dialogue), ensure_ascii=False) + "\n")
         for line in path.read_text("utf-8").splitlines():
             yield json.loads(line)
+
+    def _played(
+        self, make: MakeAgent, scenarios: Sequence[Scenario], change: Channel
+    ) -> Iterator[Dialogue]:
+        """The dialogues of all scenarios; responders answer those of all of them in batches."""
+        pairs = [_pair(make, scenario, self.run.seed) for scenario in scenarios]
+        games = [
+            moves(scenario, pair, change, self.run.max_turns, self.run.seed)
+            for scenario, pair in zip(scenarios, pairs, strict=True)
+        ]
+        if all(isinstance(agent, ResponderAgent) for pair in pairs for agent in pair):
+            yield from play_together(games, lambda waiting: act_in_batch(cast(Any, waiting)))
+            return
+        for game in games:
+            yield from play_together([game], lambda waiting: [agent.act() for agent in waiting])
 
     def _add(
         self,

@@ -100,11 +100,11 @@ def _real_items(
     left = iter(order)
     for _ in range(half):
         passage = next(left)
-        yield _item(passage, [(HUMAN, passage.response)], "real", seed)
+        yield item_of(passage, [(HUMAN, passage.response)], "real", seed)
     for _ in range(half):
         passage = next(left)
         reply = data.random.get(passage.id) or _random_reply(passage, order, rng)
-        yield _item(passage, [(RANDOM, reply)], "fake", seed)
+        yield item_of(passage, [(RANDOM, reply)], "fake", seed)
     rest = list(left)
     for name, replies in data.systems.items():
         chosen = _generated(rest, replies, generated)
@@ -116,7 +116,7 @@ def _real_items(
             )
         for passage in chosen:
             rest.remove(passage)
-            yield _item(passage, [(name, replies[passage.id])], "fake", seed)
+            yield item_of(passage, [(name, replies[passage.id])], "fake", seed)
 
 
 def _generated(
@@ -151,7 +151,7 @@ def _human_items(
     for number, passage in zip(range(items), answered, strict=False):
         name = names[number % len(names)]
         pair = [(name, data.systems[name][passage.id]), (HUMAN, passage.response)]
-        yield _item(passage, pair, "lose", seed)  # the system's reply was not written by a human
+        yield item_of(passage, pair, "lose", seed)  # the system's reply was not written by a human
 
 
 def _better_items(
@@ -171,7 +171,7 @@ def _better_items(
         common = [row for row in order if row.id in replies[first] and row.id in replies[second]]
         for passage in common[:items]:
             pair = [(first, replies[first][passage.id]), (second, replies[second][passage.id])]
-            yield _item(passage, pair, "", seed)
+            yield item_of(passage, pair, "", seed)
 
 
 def _rating_items(
@@ -180,17 +180,37 @@ def _rating_items(
     contexts = max(1, items // (len(data.systems) + 1))
     answered = [passage for passage in order if _has_all(data, passage)]
     for passage in answered[:contexts]:
-        yield _item(passage, [(HUMAN, passage.response)], "", seed)
+        yield item_of(passage, [(HUMAN, passage.response)], "", seed)
         for name, replies in data.systems.items():
-            yield _item(passage, [(name, replies[passage.id])], "", seed)
+            yield item_of(passage, [(name, replies[passage.id])], "", seed)
 
 
 def _has_all(data: AnnotationData, passage: Passage) -> bool:
     return all(passage.id in replies for replies in data.systems.values())
 
 
-def _item(passage: Passage, replies: Sequence[tuple[str, str]], truth: str, seed: int) -> Item:
-    key = order_key(str(seed), passage.id, *(text for pair in replies for text in pair)).hex()
+def item_of(
+    passage: Passage, replies: Sequence[tuple[str, str]], truth: str, seed: int, salt: str = ""
+) -> Item:
+    """An item about a passage.
+
+    Args:
+        passage (`Passage`):
+            Its context is shown.
+        replies (`Sequence[tuple[str, str]]`):
+            Author and text of one candidate, or of two.
+        truth (`str`):
+            The right answer, or an empty text.
+        seed (`int`):
+            Part of the id, so that ids of two projects differ.
+        salt (`str`, *optional*):
+            Another part of the id, for a second item about the same replies.
+
+    Returns:
+        `Item`: Its id does not say who wrote what.
+    """
+    texts = [text for pair in replies for text in pair]
+    key = order_key(f"{salt}{seed}", passage.id, *texts).hex()
     context = tuple((turn.speaker, turn.text) for turn in passage.context)
     candidates = tuple(Candidate(author, (text,)) for author, text in replies)
     return Item(key, context, candidates, truth, passage=passage.id)
@@ -248,39 +268,3 @@ def _continuations(
         if texts:
             continuations.setdefault(context, texts)
     return continuations
-
-
-def attention_checks(data: AnnotationData, task: str, count: int = 10, seed: int = 0) -> list[Item]:
-    """Test questions with an obvious answer: a reply whose words are shuffled is not the human's.
-
-    They catch annotators who do not read, and no more: give questions that were chosen by hand
-    for a real control, as Bruni and Fernández (2017) had.
-
-    Args:
-        data (`AnnotationData`):
-            Passages to make them from.
-        task (`str`):
-            `real`, `human` or `better`; ratings have no right answer.
-        count (`int`, *optional*, defaults to 10):
-            How many at most.
-        seed (`int`, *optional*, defaults to 0):
-            Seed of the sample.
-
-    Returns:
-        `list[Item]`: Marked as test questions.
-    """
-    if task == "rating":
-        return []
-    rng = random.Random(f"checks {seed}")
-    long = [row for row in data.passages if len(set(row.response.split())) >= 5]
-    checks = []
-    for passage in rng.sample(long, min(count, len(long))):
-        words = passage.response.split()
-        shuffled = words
-        while shuffled == words:
-            shuffled = rng.sample(words, len(words))
-        scrambled = (RANDOM, " ".join(shuffled))
-        pair = [scrambled] if task == "real" else [scrambled, (HUMAN, passage.response)]
-        item = _item(passage, pair, "fake" if task == "real" else "lose", seed)
-        checks.append(Item(item.id, item.context, item.candidates, item.truth, True, passage.id))
-    return checks

@@ -43,8 +43,16 @@ class MetricScores:
 
     def of(self, judgement: Judgement) -> float | None:
         """The score of the reply that a judgement is about."""
-        key = (judgement.item, judgement.system)
-        return self.values.get(key, self.values.get((judgement.item, "")))
+        return self.get(judgement.item, judgement.system)
+
+    def get(self, item: str, system: str) -> float | None:
+        """The score of a system's reply to an item.
+
+        Readers call random replies `random`, whatever the corpus calls them, so a system's name in
+        lower case counts too.
+        """
+        keys = ((item, name) for name in (system, system.lower(), ""))
+        return next((self.values[key] for key in keys if key in self.values), None)
 
     def predicts_human(self, score: float) -> bool:
         """Whether a score means human."""
@@ -110,7 +118,7 @@ def matrices(
     scores, rated = np.full(shape, np.nan), np.full(shape, np.nan)
     for (item, system), value in ratings.items():
         rated[row[system], column[item]] = value
-        score = metric.values.get((item, system), metric.values.get((item, "")))
+        score = metric.get(item, system)
         if score is not None:
             scores[row[system], column[item]] = score
     return scores, rated, systems, items

@@ -152,13 +152,13 @@ class RegsStudy:
                 self.generator, reward, self.parts["train"], self.parts["validation"], config,
                 self.training, folder, self.accelerator,
             )  # fmt: skip
-            start = time.perf_counter()
+            start = self._clock()
             for numbers in trainer.train():
                 self.on_progress({**numbers, "objective": name})
                 self._log(name, numbers)
             state = {
                 "records": trainer.records, "stopped": trainer.stopped, "reward": reward.name,
-                "seconds": time.perf_counter() - start, "rounds": trainer.iteration,
+                "seconds": self._clock() - start, "rounds": trainer.iteration,
                 "quality": asdict(quality) if quality else {},
             }  # fmt: skip
             self._finish(folder, state)
@@ -215,6 +215,11 @@ class RegsStudy:
         longest = max((state["seconds"] for state in self.done.values()), default=60.0)
         return int(cache.cached_json("likelihood_steps", lambda: self._steps_in(longest)))
 
+    def _clock(self) -> float:
+        """Seconds of compute: other work on the machine must not change a baseline's share."""
+        on_cpu = self.accelerator.device.type == "cpu"
+        return time.process_time() if on_cpu else time.perf_counter()
+
     def _steps_in(self, seconds: float) -> int:
         trainer = GeneratorTrainer(
             self.generator, self.parts["train"], replace(self.training, patience=0),
@@ -222,11 +227,11 @@ class RegsStudy:
         )  # fmt: skip
         start = None
         for number, _ in enumerate(trainer.train(self.parts["validation"])):
-            start = start or time.perf_counter()  # the first step also compiles and allocates
+            start = start or self._clock()  # the first step also compiles and allocates
             if number == _PROBED:
                 break
         assert start is not None
-        pace = (time.perf_counter() - start) / _PROBED
+        pace = (self._clock() - start) / _PROBED
         set_trainable(self.generator.model, self.initial)
         return max(1, round(seconds / max(pace, 1e-6)))
 
