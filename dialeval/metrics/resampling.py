@@ -68,10 +68,7 @@ def _draw_units(table: np.ndarray, resamples: int, rng: np.random.Generator) -> 
     """Sums of units drawn one by one."""
     units, sums = len(table), np.empty((resamples, table.shape[1]))
     for block in _blocks(sums, units):
-        draws = rng.integers(units, size=(len(block), units))
-        draws += units * np.arange(len(block))[:, None]  # one bincount for all resamples
-        counts = np.bincount(draws.ravel(), minlength=len(block) * units)
-        block[:] = counts.reshape(-1, units) @ table
+        block[:] = _drawn_counts(len(block), units, rng) @ table
     return sums
 
 
@@ -80,14 +77,22 @@ def _shift_units(table: np.ndarray, resamples: int, rng: np.random.Generator) ->
     units, sums = len(table), np.empty((resamples, table.shape[1]))
     spectrum = fft.rfft(table[rng.permutation(units)], axis=0)  # (frequencies, columns)
     per_draw = units // _STRIDE
-    for start in range(0, resamples, per_draw):
-        block = sums[start : start + per_draw]
-        counts = np.bincount(rng.integers(units, size=units), minlength=units)
-        product = np.conj(fft.rfft(counts))[:, None] * spectrum
-        block[:] = fft.irfft(product, units, axis=0)[::_STRIDE][: len(block)]
+    for block in _blocks(sums, max(1, units // per_draw)):
+        draws = -(-len(block) // per_draw)
+        counts = _drawn_counts(draws, units, rng)
+        product = np.conj(fft.rfft(counts, axis=1))[:, :, None] * spectrum
+        shifted = fft.irfft(product, units, axis=1)[:, : per_draw * _STRIDE : _STRIDE]
+        block[:] = shifted.reshape(-1, table.shape[1])[: len(block)]
     whole = (table == np.rint(table)).all(axis=0)
     sums[:, whole] = np.rint(sums[:, whole])  # counts stay counts, and an empty class stays empty
     return sums
+
+
+def _drawn_counts(draws: int, units: int, rng: np.random.Generator) -> np.ndarray:
+    """How often every unit was drawn in each of several draws, `(draws, units)`."""
+    drawn = rng.integers(units, size=(draws, units))
+    drawn += units * np.arange(draws)[:, None]  # one bincount for all draws
+    return np.bincount(drawn.ravel(), minlength=draws * units).reshape(draws, units)
 
 
 def _blocks(sums: np.ndarray, width: int) -> list[np.ndarray]:
