@@ -15,7 +15,7 @@ test: $(STAMP)
 
 # Pages are opened in Chromium, where it is installed (Debian: chromium, chromium-driver).
 test-slow: $(STAMP)
-	$(PIP) -e ".[app,browser]"
+	$(PIP) -e ".[app,browser,notebook]"
 	$(BIN)/python -m pytest -m "slow or browser"
 
 # Bad inputs in forked children; prints how they ended, and fails unless all ended well.
