@@ -30,7 +30,8 @@ def test_the_readme_opens_with_the_two_commands():
 
 def test_every_command_of_the_readme_runs(monkeypatch, capsys, human, machine):
     write_passages(human, "human.jsonl")
-    write_passages(machine, "system.jsonl")
+    for name in ("bot.jsonl", "system.jsonl"):
+        write_passages(machine, name)
     assert len(COMMANDS) > 5
     for command in COMMANDS:
         monkeypatch.setattr(sys, "argv", command)

@@ -52,6 +52,7 @@ class Source:
     location: dict[str, Any] = field(default_factory=dict)  # file and line of the current record
     answers: dict[str, str] = field(default_factory=dict)  # author to column, in one table for all
     skipped: Counter[str] = field(default_factory=Counter)  # what is no turn, by its kind
+    notes: dict[str, None] = field(default_factory=dict)  # how the file was understood, in order
 
     def __post_init__(self) -> None:
         self.path = Path(self.path)
@@ -67,7 +68,12 @@ class Source:
             location=self.location,
             answers=self.answers,
             skipped=self.skipped,
+            notes=self.notes,
         )
+
+    def note(self, sentence: str) -> None:
+        """Remember how the file was understood; the user reads it once."""
+        self.notes[sentence] = None
 
     def open(self) -> BinaryIO:
         """The bytes, unpacked where the name ends with `.gz`; a pipe is copied once."""
@@ -234,13 +240,19 @@ def spooled(path: Path) -> Path:
     """A file that can be read more than once: the path itself, or a copy of a pipe."""
     if path.is_file() or not path.exists() or path.is_dir():
         return path
+    if path.is_char_device() and not os.path.samefile(path, os.devnull):  # it may never end
+        raise BadInput("expected a file or a pipe, found a device.", path)
     key = str(path)
     if key not in _spools:
         from dialeval.dialogues.storage import scratch
 
         target = scratch() / f"spool-{os.getpid()}-{len(_spools)}"
-        with path.open("rb") as pipe, target.open("wb") as file:
-            shutil.copyfileobj(pipe, file)
+        try:
+            with path.open("rb") as pipe, target.open("wb") as file:
+                shutil.copyfileobj(pipe, file)
+        except BaseException:
+            target.unlink(missing_ok=True)
+            raise
         _spools[key] = target
     return _spools[key]
 

@@ -65,7 +65,7 @@ def _problem(item: Field[Any], kind: Any, value: Any) -> str:
     """What the field accepts, if it does not accept a value."""
     choices = item.metadata.get("choices")
     if choices and value not in choices:
-        return f"is {', '.join(map(str, choices))}"
+        return f"is one of {', '.join(map(str, choices))}"
     if get_origin(kind) in (list, tuple, Sequence):
         return _problem_of_list(item, get_args(kind)[0], value)
     if kind is bool:

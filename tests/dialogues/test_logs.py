@@ -143,3 +143,9 @@ def test_our_columns_win_over_extra_ones(write, tmp_path):
     row = {"context": ["hi"], "response": "yo", "extra": {"response": "evil"}}
     written = write_passages(read_passages(write("e.jsonl", [row])), tmp_path / "out.jsonl")
     assert json.loads(written.read_text())["response"] == "yo"
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/full"])
+def test_a_device_without_an_end_is_refused(device):
+    with pytest.raises(BadInput, match=f"{device}: expected a file or a pipe, found a device"):
+        read(device)

@@ -150,7 +150,7 @@ def test_generators_write_equally_in_another_process(elsewhere, folders):
 def test_code_in_a_repository_is_not_run(elsewhere):
     scores, _, refused, ran, marked = elsewhere
     assert scores["evil"] == scores["hierarchical"]
-    assert "it is not complete" in refused and "trust_remote_code" in refused
+    assert "brings its own code" in refused and "--trust-remote-code" in refused
     assert not ran and not marked
 
 

@@ -657,7 +657,7 @@ def test_what_cannot_be_evaluated_is_refused_with_a_hint(small, name):
     ("settings", "why"),
     [
         ({"folds": 1}, "2 folds or more"),
-        ({"seeds": 0}, "1 seed or more"),
+        ({"seeds": 0}, "`seeds` is 1 or more"),
         ({"curve": (0.5, 1.0)}, "between 0 and 1"),
         ({"evaluators": ["nonsense"]}, "nonsense.*Choose from svm-unigram, .*all"),
     ],

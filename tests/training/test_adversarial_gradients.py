@@ -265,7 +265,7 @@ def test_the_update_is_on_the_sampled_response_with_the_sign_of_the_advantage(se
     """By hand: the gradient of a logit is (p - 1[token is the sampled one]) times the advantage."""
     generator, _, _, _ = setup
     settings = {"objective": "reinforce", "baseline": "none", "teacher_forcing": "none"}
-    trainer = trainer_of(generator, **settings, adversarial_batch=1, policy_learning_rate=0.0)
+    trainer = trainer_of(generator, **settings, adversarial_batch=1, policy_learning_rate=1e-30)
     caught: dict[str, torch.Tensor] = {}
     head = generator.model.get_output_embeddings()
     hooks = [

@@ -117,7 +117,7 @@ def test_an_attack_with_a_budget_resumes_to_the_same_attacker(tmp_path, broken_a
     [
         ({"validation_temperature": "2"}, "1, lowest, mixture"),
         ({"attack_until": "never"}, "fooled, budget"),
-        ({"validation_temperature": "lowest", "plausible_temperatures": []}, "one temperature"),
+        ({"validation_temperature": "lowest", "plausible_temperatures": []}, "at least one value"),
     ],
 )
 def test_unknown_validations_are_refused(settings, message):

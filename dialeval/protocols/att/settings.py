@@ -96,7 +96,10 @@ class AttRun:
     hvr_hard_share: float = field(
         default=0.2, metadata={"help": "Weight of all but the random ones among HvR's negatives."}
     )
-    test_contexts: int = field(default=300, metadata={"help": "Test contexts of the final table."})
+    test_contexts: int = field(
+        default=300,
+        metadata={"no_limit": True, "help": "Test contexts of the final table; -1 is all."},
+    )
     fresh_attackers: int = field(
         default=2,
         metadata={"least": 0, "help": "New attackers on each frozen defender after the games."},
