@@ -12,8 +12,8 @@ from benchmarks.results.tables.corpora import corpus_path
 from dialeval.dialogues import iterate, read, to_passages
 from dialeval.dialogues.splits import sample_dialogues
 from dialeval.judgements import detection
-from dialeval.protocols.analysis import analyse
 from dialeval.protocols.analysis.decisions import with_random_replies
+from dialeval.protocols.analysis.study import analyse
 from dialeval.protocols.evaluator_comparison import compare_evaluators
 from dialeval.scorers import load_scorer
 from dialeval.scorers.base import is_human
