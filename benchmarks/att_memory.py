@@ -44,7 +44,10 @@ def main() -> dict[str, float]:
         row = (f"{measured['learning']:,}", f"{measured['megabytes']:.0f}", f"{ratio:.2f}")
         table.add_row(WAYS[way], *row)
     Console().print(table)
-    return {way: measured["megabytes"] for way, measured in memory.items()}
+    return {
+        WAYS[way]: measured["megabytes"] / memory["lora"]["megabytes"]
+        for way, measured in memory.items()
+    }
 
 
 def _measure(way: str) -> dict[str, float]:

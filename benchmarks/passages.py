@@ -94,20 +94,22 @@ def measure(name: str, path: Path, num_proc: int = 1) -> dict[str, float]:
     return {"seconds": seconds, **{key: value / 2**20 for key, value in peaks.items()}}
 
 
-def main(sizes: tuple[int, ...] = SIZES) -> None:
-    """Print a table over sizes and ways."""
+def main(sizes: tuple[int, ...] = SIZES) -> dict[int, dict[str, float]]:
+    """Print a table over sizes and ways; returns ratios of the list to the stream."""
     table = Table("passages", "way", "seconds", "passages/s", "anonymous MiB", "resident MiB")
     table.title = "Read, filter, split, pair"
+    ratios: dict[int, dict[str, float]] = {}
     with tempfile.TemporaryDirectory() as folder:
         for size in sizes:
             path = Path(folder) / f"{size}.jsonl"
             write_corpus(path, size)
+            measurements = {}
             for way, name, processes in (
                 ("a list of objects", "baseline", 1),
                 ("stream", "job", 1),
                 ("stream, num_proc=2", "job", 2),
             ):
-                measured = measure(name, path, processes)
+                measured = measurements[way] = measure(name, path, processes)
                 table.add_row(
                     f"{size:,}",
                     way,
@@ -116,7 +118,15 @@ def main(sizes: tuple[int, ...] = SIZES) -> None:
                     f"{measured['anonymous']:.0f}",
                     f"{measured['resident']:.0f}",
                 )
+            stream, objects = measurements["stream"], measurements["a list of objects"]
+            two = measurements["stream, num_proc=2"]["seconds"]
+            ratios[size] = {
+                "memory of a list of objects": objects["anonymous"] / stream["anonymous"],
+                "seconds of a list of objects": objects["seconds"] / stream["seconds"],
+                "seconds with num_proc=2": two / stream["seconds"],
+            }
     Console().print(table)
+    return ratios
 
 
 if __name__ == "__main__":

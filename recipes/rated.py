@@ -71,15 +71,6 @@ def main(run: RatedRun) -> None:
 
 def read_rated(path: Path) -> tuple[list[Passage], np.ndarray]:
     """Passages and their ratings."""
-<<<<<<< HEAD
-    rows = [json.loads(line) for line in path.read_text("utf-8").split("\n") if line.strip()]
-    passages = [
-        Passage(
-            tuple(Turn("AB"[number % 2], text) for number, text in enumerate(row["context"])),
-            row["response"],
-            "system",
-            id=str(index),
-=======
     passages, ratings = [], []
     for number, line in enumerate(path.read_text("utf-8").split("\n"), 1):
         if not line.strip():
@@ -105,7 +96,6 @@ def bleu_scores(passages: Sequence[Passage], known: Sequence[Passage]) -> np.nda
     for row in known:
         by_last.setdefault(letters(row.context[-1].text), []).append(
             (context_letters(row), row.response)
->>>>>>> papers
         )
     scores = np.full(len(passages), np.nan)
     for index, row in enumerate(passages):

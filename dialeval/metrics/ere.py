@@ -17,8 +17,8 @@ from dialeval.metrics.intervals import (
     class_sums,
     mean_of_ratios,
     percentiles,
-    resampled_sums,
 )
+from dialeval.metrics.resampling import resampled_sums
 
 GOLD = {"human_human": 0.5, "machine_machine": 0.5, "human_random": 0.0, "human_next": 0.0}
 THREE = {name: value for name, value in GOLD.items() if name != "human_next"}

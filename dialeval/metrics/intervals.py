@@ -2,13 +2,9 @@
 
 Responses of one dialogue are not independent, so whole dialogues are drawn with replacement. An
 interval is conditional on the trained evaluator: the variation over training seeds is not in it.
-
-A statistic of a resample depends only on column sums, so units with equal rows are interchangeable:
-how often each *distinct* row is drawn is one multinomial draw. That is exact, and takes a few
-numbers per resample instead of thousands.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TypedDict
 
 import numpy as np
@@ -16,10 +12,9 @@ from numpy.typing import ArrayLike
 from scipy.stats import norm
 
 from dialeval.metrics.checks import Ids, both_kinds, numbers, units_of
+from dialeval.metrics.resampling import resampled_sums
 
 METHODS = ("auto", "bootstrap", "bca", "wilson")
-_CELLS = 200_000  # counts or draws in memory at once: more would not fit into a CPU cache
-_MULTINOMIAL_COST = 16  # a multinomial count costs as much as this many single draws
 
 Statistic = Callable[[np.ndarray], np.ndarray]  # (..., columns) -> (...)
 
@@ -257,41 +252,6 @@ def percentiles(resampled: np.ndarray, level: float = 0.95) -> tuple[float, floa
     return _quantiles(resampled, _tails(level))
 
 
-def resampled_sums(table: ArrayLike, resamples: int, seed: int | Sequence[int]) -> np.ndarray:
-    """Column sums over units drawn with replacement.
-
-    Args:
-        table (`ArrayLike`):
-            What each unit adds to the sums, shape `(units, columns)`.
-        resamples (`int`):
-            How many times to draw.
-        seed (`int` or `Sequence[int]`):
-            Seed of the draws.
-
-    Returns:
-        `np.ndarray`: Shape `(resamples, columns)`.
-
-    Examples:
-        >>> resampled_sums([[1.0, 2.0], [1.0, 2.0]], resamples=2, seed=0).tolist()
-        [[2.0, 4.0], [2.0, 4.0]]
-    """
-    if resamples < 1:
-        raise ValueError(f"`resamples` counts draws, so it is at least 1, not {resamples}.")
-    units, rng = np.asarray(table, dtype=float), np.random.default_rng(seed)
-    rows, counts = np.unique(units, axis=0, return_counts=True)
-    few = len(rows) * _MULTINOMIAL_COST < len(units)
-    sums = np.empty((resamples, units.shape[1]))
-    step = max(1, _CELLS // (len(rows) if few else len(units)))
-    for start in range(0, resamples, step):
-        block = sums[start : start + step]
-        block[:] = (
-            _draw_rows(rows, counts, len(block), rng)
-            if few
-            else _draw_units(units, len(block), rng)
-        )
-    return sums
-
-
 def ratio(sums: np.ndarray) -> np.ndarray:
     """The first column over the second; NaN where both are 0.
 
@@ -333,21 +293,6 @@ def class_sums(values: np.ndarray, labels: np.ndarray, unit: np.ndarray) -> np.n
     """
     columns = [labels * values, labels, ~labels * values, ~labels]
     return np.column_stack([np.bincount(unit, column) for column in columns])
-
-
-def _draw_rows(
-    rows: np.ndarray, counts: np.ndarray, resamples: int, rng: np.random.Generator
-) -> np.ndarray:
-    draws = rng.multinomial(counts.sum(), counts / counts.sum(), size=resamples)
-    return draws @ rows
-
-
-def _draw_units(table: np.ndarray, resamples: int, rng: np.random.Generator) -> np.ndarray:
-    units = len(table)
-    draws = rng.integers(units, size=(resamples, units))
-    draws += units * np.arange(resamples)[:, None]  # one bincount for all resamples
-    counts = np.bincount(draws.ravel(), minlength=resamples * units)
-    return counts.reshape(resamples, units) @ table
 
 
 def _bca(

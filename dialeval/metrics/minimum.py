@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dialeval.metrics.checks import Ids, units_of
-from dialeval.metrics.intervals import resampled_sums, wilson
+from dialeval.metrics.intervals import wilson
+from dialeval.metrics.resampling import resampled_sums
 
 
 def minimum_interval(

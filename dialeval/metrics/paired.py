@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 from scipy.stats import binom
 
 from dialeval.metrics.checks import Ids, numbers, units_of, zeros_and_ones
-from dialeval.metrics.intervals import ratio, resampled_sums, sums_interval
+from dialeval.metrics.intervals import ratio, sums_interval
+from dialeval.metrics.resampling import resampled_sums
 
 _TOLERANCE = 1e-9  # relative; sums that differ by less are equal up to rounding
 

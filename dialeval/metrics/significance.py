@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import binom, hypergeom, norm, permutation_test
 
-from dialeval.metrics.intervals import resampled_sums
+from dialeval.metrics.resampling import resampled_sums
 
 _EXACT_TOTAL = 10_000  # above this sum the convolution is slow and the normal limit accurate
 _PAIRED_LIMIT = 2_000

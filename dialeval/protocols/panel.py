@@ -17,8 +17,9 @@ from scipy.stats import kendalltau
 
 from dialeval.dialogues import BadInput, Passage, Passages, iterate
 from dialeval.metrics.evaluation_results import EvaluationResults
-from dialeval.metrics.intervals import mean_of_ratios, percentiles, resampled_sums
+from dialeval.metrics.intervals import mean_of_ratios, percentiles
 from dialeval.metrics.panel_results import Agreement, Order, Panel, PanelCell
+from dialeval.metrics.resampling import resampled_sums
 from dialeval.metrics.results import REFERENCES, SECOND_HUMAN
 from dialeval.protocols.llm_judge import Contest, LlmJudgements
 

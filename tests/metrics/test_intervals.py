@@ -9,10 +9,10 @@ from dialeval.metrics.intervals import (
     interval,
     mean_of_ratios,
     ratio_interval,
-    resampled_sums,
     sums_interval,
     wilson,
 )
+from dialeval.metrics.resampling import resampled_sums
 
 RESAMPLES = 4_000
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dialeval.metrics.checks import encode_ids
-from dialeval.metrics.intervals import percentiles, resampled_sums, wilson
+from dialeval.metrics.intervals import percentiles, wilson
 from dialeval.metrics.overlap import bleu
+from dialeval.metrics.resampling import resampled_sums
 from dialeval.metrics.robustness_results import Estimate
 
 UNBOUNDED = (-np.inf, np.inf)

@@ -1,0 +1,1 @@
+"""The tables of docs/results.md: configs, a resumable runner, and the page."""

@@ -1,0 +1,196 @@
+"""Tables of `dialeval evaluate`, `ere` and `transfer`: real systems, ERE, transfer."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.results.store import Cell, Number, TableParts
+from benchmarks.results.tables.cells import number
+from benchmarks.results.tables.corpora import corpus_path, load_systems
+from dialeval.metrics.evaluation_results import EvaluationResults
+from dialeval.models.embedding import CachedEmbedder
+from dialeval.protocols.evaluation.evaluators import FitContext
+from dialeval.protocols.evaluation.study import evaluate, reliability
+from dialeval.protocols.ratings import ratings_of
+from dialeval.protocols.transfer import transfer
+from dialeval.settings.evaluation import EvaluationRun, ReliabilityRun
+
+SCENARIOS = ("human_human", "machine_machine", "human_random", "human_next")
+
+
+def systems(
+    data: Path,
+    work: Path,
+    corpora: Mapping[str, str],
+    contexts: int,
+    evaluators: Sequence[str],
+    seeds: int = 1,
+    seed: int = 0,
+    only: Sequence[str] = (),
+) -> TableParts:
+    """Verdicts on the systems of several corpora.
+
+    Args:
+        data (`Path`):
+            Folder of the corpora.
+        work (`Path`):
+            Folder for runs, whose caches are kept.
+        corpora (`Mapping[str, str]`):
+            By name, the path inside `data`.
+        contexts (`int`):
+            Contexts per corpus at most.
+        evaluators (`Sequence[str]`):
+            Names of evaluators.
+        seeds (`int`, *optional*, defaults to 1):
+            Seeds whose spread is in the intervals.
+        seed (`int`, *optional*, defaults to 0):
+            First seed.
+        only (`Sequence[str]`, *optional*):
+            Systems; all by default.
+
+    Returns:
+        `TableParts`: A part per corpus.
+    """
+
+    def rows(name: str, path: str) -> list[list[Cell]]:
+        systems_data = load_systems(corpus_path(data, path), contexts, seed, only)
+        run = EvaluationRun(
+            list(evaluators), seeds=seeds, seed=seed, curve=(), length_matched=False,
+            output_dir=str(work / name), overwrite=True,
+        )  # fmt: skip
+        results = evaluate(systems_data, run, fit_context=FitContext(embed=CachedEmbedder()))
+        return _verdict_rows(name, results, ratings_of(systems_data.systems))
+
+    columns = ["corpus", "system", "evaluator", "accuracy", "AdverSuc", "p", "relevance",
+               "mean rating", "verdict"]  # fmt: skip
+    return TableParts(
+        columns, {name: lambda n=name, p=path: rows(n, p) for name, path in corpora.items()}
+    )
+
+
+def _verdict_rows(
+    corpus: str, results: EvaluationResults, ratings: Mapping[str, Mapping[str, float]]
+) -> list[list[Cell]]:
+    rows: list[list[Cell]] = []
+    for verdict in results.verdicts:
+        success = results.get("adversuc", verdict.system, verdict.evaluator)
+        relevance = results.select("relevance", verdict.system)
+        rated = list(ratings.get(verdict.system, {}).values())
+        rows.append([
+            corpus, verdict.system, verdict.evaluator,
+            Number(verdict.accuracy, verdict.low, verdict.high, verdict.n), number(success),
+            Number(verdict.p_value), number(relevance[0] if relevance else None),
+            Number(float(np.mean(rated)), n=len(rated)) if rated else None, verdict.verdict,
+        ])  # fmt: skip
+    return rows
+
+
+def errors(
+    data: Path,
+    work: Path,
+    corpora: Mapping[str, str],
+    contexts: int,
+    evaluators: Sequence[str],
+    seed: int = 0,
+    only: Sequence[str] = (),
+) -> TableParts:
+    """ERE of every evaluator with its four scenarios (Li et al., 2017, Table 2).
+
+    Args:
+        data (`Path`):
+            Folder of the corpora.
+        work (`Path`):
+            Folder for runs, whose caches are kept.
+        corpora (`Mapping[str, str]`):
+            By name, the path inside `data`, or the name of the embedded corpus.
+        contexts (`int`):
+            Contexts per corpus at most.
+        evaluators (`Sequence[str]`):
+            Names of evaluators.
+        seed (`int`, *optional*, defaults to 0):
+            Seed of folds and evaluators.
+        only (`Sequence[str]`, *optional*):
+            Systems; all by default.
+
+    Returns:
+        `TableParts`: A part per corpus and evaluator.
+    """
+
+    def rows(name: str, path: str, evaluator: str) -> list[list[Cell]]:
+        systems_data = load_systems(corpus_path(data, path), contexts, seed, only)
+        run = ReliabilityRun([evaluator], seed=seed, overwrite=True,
+                             output_dir=str(work / name / evaluator))  # fmt: skip
+        results = reliability(systems_data, run, fit_context=FitContext(embed=CachedEmbedder()))
+        made: list[list[Cell]] = []
+        for row in results.select(None, None, evaluator):
+            if row.metric in ("ere", "ere_three"):
+                known = row.details.get("scenarios", {})
+                cells = [_scenario(known.get(scenario)) for scenario in SCENARIOS]
+                made.append([name, row.system or "-", evaluator, row.metric, number(row), *cells])
+        return made
+
+    columns = ["corpus", "system", "evaluator", "metric", "value", *SCENARIOS]
+    parts = {
+        f"{name}, {evaluator}": lambda n=name, p=path, e=evaluator: rows(n, p, e)
+        for name, path in corpora.items()
+        for evaluator in evaluators
+    }
+    return TableParts(columns, parts)
+
+
+def _scenario(numbers: Mapping[str, float] | None) -> Number | None:
+    """AdverSuc of a scenario: .5 is correct for two replies of one kind, 0 for the others."""
+    if numbers is None:
+        return None
+    return Number(numbers["adversuc"], numbers["low"], numbers["high"], int(numbers["n"]))
+
+
+def transfers(
+    data: Path,
+    work: Path,
+    corpora: Mapping[str, str],
+    contexts: int,
+    evaluators: Sequence[str],
+    seed: int = 0,
+    only: Sequence[str] = (),
+) -> TableParts:
+    """Evaluators trained on random replies or one system, applied to others.
+
+    Args:
+        data (`Path`):
+            Folder of the corpora.
+        work (`Path`):
+            Folder for runs.
+        corpora (`Mapping[str, str]`):
+            By name, the path inside `data`.
+        contexts (`int`):
+            Contexts per corpus at most.
+        evaluators (`Sequence[str]`):
+            Names of evaluators.
+        seed (`int`, *optional*, defaults to 0):
+            Seed of halves and evaluators.
+        only (`Sequence[str]`, *optional*):
+            Systems; all by default.
+
+    Returns:
+        `TableParts`: A part per corpus and evaluator.
+    """
+
+    def rows(name: str, path: str, evaluator: str) -> list[list[Cell]]:
+        systems_data = load_systems(corpus_path(data, path), contexts, seed, only)
+        matrix = transfer(systems_data, evaluator, seed, folder=work / name)
+        cells = [(trained, tested) for trained in matrix.trained_on for tested in matrix.tested_on]
+        return [
+            [name, evaluator, trained, tested, number(replace(result))]
+            for (trained, tested), result in zip(cells, matrix.results, strict=True)
+        ]
+
+    columns = ["corpus", "evaluator", "trained on", "applied to", "accuracy"]
+    parts = {
+        f"{name}, {evaluator}": lambda n=name, p=path, e=evaluator: rows(n, p, e)
+        for name, path in corpora.items()
+        for evaluator in evaluators
+    }
+    return TableParts(columns, parts)

@@ -1,0 +1,191 @@
+"""Tables of the recipes: ATT, REGS, training against perturbations, CoCoA, people."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.results.store import Cell, Number, TableParts
+from benchmarks.results.tables.cells import LONG, long_rows, number
+from dialeval.config import parse_config
+
+CONFIGS = Path(__file__).parents[3] / "recipes" / "configs"
+DEFENDERS = ("SL", "SL+HvR", "GAN", "ND", "ATT")
+
+
+def _settings(config: str, folder: Path, seed: int, *classes: type) -> Any:
+    """Settings of a recipe: its config, with a folder and a seed."""
+    argv = ["--config", str(CONFIGS / f"{config}.yaml"), "--output_dir", str(folder)]
+    return parse_config(*classes, argv=[*argv, "--seed", str(seed)])
+
+
+def att(
+    data: Path, work: Path, config: str, seeds: Sequence[int], external: Sequence[str] = ()
+) -> TableParts:
+    """Every attacker against every defender (Gao et al., 2021, Table 2).
+
+    Args:
+        data, work (`Path`):
+            Folders of corpora and of runs.
+        config (`str`):
+            Config of the recipe.
+        seeds (`Sequence[int]`):
+            One game per seed.
+        external (`Sequence[str]`, *optional*):
+            Attackers that are not trained.
+
+    Returns:
+        `TableParts`: A part per seed.
+    """
+    from dialeval.protocols.att import AttRun, external_attackers, play_att
+    from dialeval.reports.att.rows import held_out, table_two
+    from dialeval.training.game_settings import GameConfig
+
+    def rows(seed: int) -> list[list[Cell]]:
+        run, game = _settings(config, work / str(seed), seed, AttRun, GameConfig)
+        others = external_attackers(external, game.max_new_tokens, seed)
+        results = play_att(run, game, **others)
+        return [
+            [str(seed), attacker, *(number(grid.cell(attacker, name)) for name in DEFENDERS)]
+            for grid in (table_two(results), held_out(results))
+            for attacker in grid.attackers
+        ]
+
+    parts = {f"seed {seed}": lambda s=seed: rows(s) for seed in seeds}
+    return TableParts(["seed", "attacker", *DEFENDERS], parts)
+
+
+def regs(data: Path, work: Path, config: str, seeds: Sequence[int]) -> TableParts:
+    """Decodings, likelihood, REINFORCE and REGS by every evaluator (Li et al., 2017, Table 3).
+
+    Args:
+        data, work (`Path`):
+            Folders of corpora and of runs.
+        config (`str`):
+            Config of the recipe.
+        seeds (`Sequence[int]`):
+            One study per seed.
+
+    Returns:
+        `TableParts`: A part per seed.
+    """
+    from dialeval.protocols.regs import RegsRun, train_regs
+    from dialeval.settings.adversarial import AdversarialConfig
+    from dialeval.settings.training import GeneratorConfig
+
+    def rows(seed: int) -> list[list[Cell]]:
+        settings = _settings(
+            config, work / str(seed), seed, RegsRun, GeneratorConfig, AdversarialConfig
+        )
+        results = train_regs(*settings)
+        metrics = ("adversuc", "machine_vs_random", "relevance", "ere")
+        return [[str(seed), *row] for row in long_rows(results.results, metrics)]
+
+    parts = {f"seed {seed}": lambda s=seed: rows(s) for seed in seeds}
+    return TableParts(["seed", *LONG], parts)
+
+
+def robust(data: Path, work: Path, config: str, seed: int = 0) -> TableParts:
+    """Training against perturbations (Niu and Bansal, 2018, Tables 2, 4 and 9).
+
+    Args:
+        data, work (`Path`):
+            Folders of corpora and of runs.
+        config (`str`):
+            Config of the recipe.
+        seed (`int`, *optional*, defaults to 0):
+            Seed.
+
+    Returns:
+        `TableParts`: One part.
+    """
+    from dialeval.protocols.robust import robust as train_robust
+    from dialeval.settings.against import AgainstConfig
+    from dialeval.settings.robust import RobustRun
+    from dialeval.settings.training import GeneratorConfig
+
+    def rows() -> list[list[Cell]]:
+        settings = _settings(config, work, seed, RobustRun, GeneratorConfig, AgainstConfig)
+        return long_rows(train_robust(*settings).results)
+
+    return TableParts(LONG, {f"seed {seed}": rows})
+
+
+def cocoa(
+    data: Path, work: Path, config: str, agents: Sequence[str], scenarios: int, seed: int = 0
+) -> TableParts:
+    """The mutual friends task under perturbed messages (Niu and Bansal, 2018, Table 8).
+
+    Args:
+        data, work (`Path`):
+            Folders of corpora and of runs.
+        config (`str`):
+            Config of the recipe.
+        agents (`Sequence[str]`):
+            Agents.
+        scenarios (`int`):
+            Scenarios of each strategy.
+        seed (`int`, *optional*, defaults to 0):
+            Seed.
+
+    Returns:
+        `TableParts`: A part per agent.
+    """
+    from dataclasses import replace
+
+    from dialeval.protocols.cocoa import cocoa as play_cocoa
+    from dialeval.settings.cocoa import CocoaRun
+
+    def rows(agent: str) -> list[list[Cell]]:
+        [run] = _settings(config, work / agent, seed, CocoaRun)
+        results = play_cocoa(replace(run, agents=[agent], scenarios=scenarios))
+        return long_rows(results.results)
+
+    return TableParts(LONG, {agent: lambda a=agent: rows(a) for agent in agents})
+
+
+def people(
+    data: Path,
+    work: Path,
+    corpus: str,
+    judgements: str,
+    evaluators: Sequence[str],
+    limit: int,
+    seed: int = 0,
+) -> TableParts:
+    """Correlation of evaluators and baselines with ratings, item and system level.
+
+    Args:
+        data, work (`Path`):
+            Folders of corpora and of runs.
+        corpus (`str`):
+            Rated corpus inside `data`.
+        judgements (`str`):
+            File of single judgements inside `data`.
+        evaluators (`Sequence[str]`):
+            Names of evaluators.
+        limit (`int`):
+            Contexts at most; -1 for all.
+        seed (`int`, *optional*, defaults to 0):
+            Seed of folds and resamples.
+
+    Returns:
+        `TableParts`: One part.
+    """
+    from dialeval.judgements import read_judgements
+    from dialeval.protocols.people import read_scores, study_judgements
+    from dialeval.training.discriminator_settings import apply_settings
+    from recipes.people import PeopleRun
+    from recipes.people import main as score_systems
+
+    def rows() -> list[list[Cell]]:
+        work.mkdir(parents=True, exist_ok=True)
+        scores = work / "scores.csv"
+        run = PeopleRun(data=str(data / corpus), output=str(scores), limit=limit, seed=seed)
+        score_systems(apply_settings(run, {"evaluators": list(evaluators)}))
+        results = study_judgements(list(read_judgements(data / judgements)), read_scores(scores))
+        return [
+            row for row in long_rows(results.results)
+            if isinstance(row[3], Number) and "correlation" in str(row[0])
+        ]  # fmt: skip
+
+    return TableParts(LONG, {corpus: rows})

@@ -1,0 +1,197 @@
+"""Tables of trained discriminators: accuracy per corpus, learning curves, Kannan's analysis."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.results.store import Cell, Number, TableParts
+from benchmarks.results.tables.cells import LONG, long_rows, number
+from benchmarks.results.tables.corpora import corpus_path
+from dialeval.dialogues import iterate, read, to_passages
+from dialeval.dialogues.splits import sample_dialogues
+from dialeval.judgements import detection
+from dialeval.protocols.analysis.decisions import with_random_replies
+from dialeval.protocols.analysis.study import analyse
+from dialeval.protocols.evaluator_comparison import compare_evaluators
+from dialeval.scorers import load_scorer
+from dialeval.scorers.base import is_human
+from dialeval.settings.analysis import AnalysisRun
+from dialeval.training import DiscriminatorConfig
+from dialeval.training.discriminator_settings import DiscriminatorRun, apply_settings
+
+
+def trained(folder: Path, path: Path | str, evaluator: str, settings: Mapping[str, Any]) -> Any:
+    """Results of one evaluator, from its folder where it is finished.
+
+    Args:
+        folder (`Path`):
+            Folder of the trained evaluators.
+        path (`Path` or `str`):
+            The corpus.
+        evaluator (`str`):
+            Name of the evaluator.
+        settings (`Mapping`):
+            Settings of the run and of the trainer.
+
+    Returns:
+        `TrainingResults`: With held-out accuracies.
+    """
+    run = DiscriminatorRun(data=[str(path)], output_dir=str(folder))
+    run, config = (apply_settings(part, settings) for part in (run, DiscriminatorConfig()))
+    return compare_evaluators(run, config, [evaluator])[evaluator]
+
+
+def curve(
+    data: Path,
+    work: Path,
+    corpora: Mapping[str, str],
+    evaluators: Sequence[str],
+    pairs: Sequence[int],
+    **settings: Any,
+) -> TableParts:
+    """Held-out accuracy by the number of training pairs.
+
+    Args:
+        data, work (`Path`):
+            Folders of corpora and of trained evaluators.
+        corpora (`Mapping[str, str]`):
+            By name, the path inside `data`, or the name of the embedded corpus.
+        evaluators (`Sequence[str]`):
+            Names of evaluators.
+        pairs (`Sequence[int]`):
+            Training pairs; -1 is all.
+        settings:
+            Further settings of the trainer.
+
+    Returns:
+        `TableParts`: A part per corpus, size and evaluator.
+    """
+
+    def rows(name: str, path: str, size: int, evaluator: str) -> list[list[Cell]]:
+        where = corpus_path(data, path)
+        results = trained(
+            work / name / str(size), where, evaluator, {**settings, "max_pairs": size}
+        )
+        return [
+            [name, evaluator, f"{size:,}" if size > 0 else "all", row.evaluator, number(row)]
+            for row in results.accuracies()
+        ]
+
+    parts = {
+        f"{name}, {size}, {evaluator}": lambda n=name, p=path, s=size, e=evaluator: rows(n, p, s, e)
+        for size in pairs
+        for name, path in corpora.items()
+        for evaluator in evaluators
+    }
+    return TableParts(["corpus", "evaluator", "pairs", "measured", "accuracy"], parts)
+
+
+def classes(
+    data: Path,
+    work: Path,
+    corpora: Mapping[str, str],
+    evaluators: Sequence[str],
+    items: int,
+    **settings: Any,
+) -> TableParts:
+    """Precision, recall and F1 per class, human against random replies (Bruni, Table 1).
+
+    Args:
+        data, work (`Path`):
+            Folders of corpora and of trained evaluators.
+        corpora (`Mapping[str, str]`):
+            By name, paths for training and for testing inside `data`, separated by a comma.
+        evaluators (`Sequence[str]`):
+            Names of evaluators.
+        items (`int`):
+            Test passages, half of them with a random reply.
+        settings:
+            Further settings of the trainer.
+
+    Returns:
+        `TableParts`: A part per corpus and evaluator.
+    """
+
+    def rows(name: str, paths: str, evaluator: str) -> list[list[Cell]]:
+        train, test = (part.strip() for part in paths.split(","))
+        trained(work / name, data / train, evaluator, settings)
+        scorer = load_scorer(work / name / evaluator)
+        passages, _ = read(data / test)
+        real = list(iterate(sample_dialogues(passages, items, settings.get("seed", 0))))
+        mixed = real[::2] + with_random_replies(real[1::2], settings.get("seed", 0))
+        truth = ["real" if row.author == "human" else "random" for row in mixed]
+        decided = is_human(scorer, np.asarray(scorer(to_passages(mixed))))
+        predicted = ["real" if human else "random" for human in decided]
+        scores = detection(truth, predicted, [row.dialogue_id or row.id for row in mixed])
+        values = [
+            Number(value)
+            for part in ("real", "random")
+            for value in (scores.classes[part].precision, scores.classes[part].recall,
+                          scores.classes[part].f1)
+        ]  # fmt: skip
+        accuracy = Number(scores.accuracy, scores.low, scores.high, len(mixed))
+        return [[name, evaluator, accuracy, *values]]
+
+    heads = [f"{score} {part}" for part in ("real", "random") for score in ("P", "R", "F1")]
+    parts = {
+        f"{name}, {evaluator}": lambda n=name, p=paths, e=evaluator: rows(n, p, e)
+        for name, paths in corpora.items()
+        for evaluator in evaluators
+    }
+    return TableParts(["corpus", "evaluator", "accuracy", *heads], parts)
+
+
+def kannan(
+    data: Path,
+    work: Path,
+    corpus: str,
+    evaluator: str,
+    contexts: int,
+    samples: int,
+    passages: int,
+    generator: str = "",
+    **settings: Any,
+) -> TableParts:
+    """Precision-recall, length, and ranking by likelihood of one discriminator.
+
+    Args:
+        data, work (`Path`):
+            Folders of corpora and of trained evaluators.
+        corpus (`str`):
+            Path inside `data`, or the name of the embedded corpus.
+        evaluator (`str`):
+            Which discriminator is trained and analysed.
+        contexts, samples (`int`):
+            Contexts that the generator answers, and its samples to each.
+        passages (`int`):
+            Passages of the analysis.
+        generator (`str`, *optional*):
+            Folder or name of the generator; without it nothing is ranked.
+        settings:
+            Further settings of the trainer.
+
+    Returns:
+        `TableParts`: One part.
+    """
+
+    def rows() -> list[list[Cell]]:
+        where = corpus_path(data, corpus)
+        trained(work, where, evaluator, settings)
+        seed = settings.get("seed", 0)
+        run = AnalysisRun(contexts=contexts, samples=samples, seed=seed, pictures=0)
+        drawn = list(iterate(sample_dialogues(read(where)[0], passages, seed)))
+        responder = _responder(generator, run) if generator else None
+        results = analyse(load_scorer(work / evaluator), drawn, run, responder)
+        return long_rows(results.results)
+
+    return TableParts(LONG, {evaluator: rows})
+
+
+def _responder(spec: str, run: AnalysisRun) -> Any:
+    from dialeval.responders.registry import load_responder
+
+    return load_responder(
+        spec, seed=run.seed, n=run.samples, max_new_tokens=run.max_new_tokens, decoding="sampling"
+    )
