@@ -18,9 +18,12 @@ test-slow: $(STAMP)
 	$(PIP) -e ".[app,browser]"
 	$(BIN)/python -m pytest -m "slow or browser"
 
-# Bad inputs in forked children; prints how they ended, and fails unless all ended well.
+# Bad inputs and kills in forked children, and load; each prints its counts, and fails unless all
+# ended well. It takes hours: the kills are at every file-system call.
 chaos: $(STAMP)
 	$(BIN)/python -m tests.faults.fuzz 2500
+	$(BIN)/python -m tests.faults.kills
+	$(BIN)/python -m tests.faults.load 2 2000
 
 coverage: $(STAMP)
 	$(PIP) -e ".[dev]"

@@ -14,10 +14,12 @@ from dialeval.dialogues.storage import iterate_passages
 if TYPE_CHECKING:
     from dialeval.metrics.evaluation_results import EvaluationResults
     from dialeval.metrics.robustness_results import RobustnessResults
+    from dialeval.metrics.unpaired_results import UnpairedResults
     from dialeval.perturbations import Perturbation
     from dialeval.responders.base import Responder
     from dialeval.responders.generators import Generator
     from dialeval.scorers.base import Scorer
+    from dialeval.settings.evaluation import EvaluationRun
 
 OnProgress = Callable[[int, int, str], Any]
 """Called with the number of finished steps, their total, and what is being done."""
@@ -36,7 +38,7 @@ def evaluate(
     seed: int = 0,
     on_progress: OnProgress | None = None,
     **settings: Any,
-) -> "EvaluationResults":
+) -> "EvaluationResults | UnpairedResults":
     """Can the replies of systems be distinguished from a human's, and can that be trusted?
 
     Args:
@@ -73,13 +75,14 @@ def evaluate(
             Further settings of `EvaluationRun`, such as `folds=5` and `seeds=3`.
 
     Returns:
-        `EvaluationResults`: `print` shows the verdicts and a table, a notebook the report.
+        `EvaluationResults` or `UnpairedResults`: `print` shows the verdicts and a table, a notebook
+        the report. Where human and systems do not answer the same contexts, two piles of
+        conversations are compared by dialogue, and the results are `UnpairedResults`.
 
     Raises:
         BadInput: The data cannot be used; says which row and what to do.
     """
-    from dialeval.protocols.evaluation import EvaluationRun, align
-    from dialeval.protocols.evaluation import evaluate as run_evaluation
+    from dialeval.protocols.evaluation import EvaluationRun
 
     names = [evaluators] if isinstance(evaluators, str) else evaluators
     with ExitStack() as stack:
@@ -96,13 +99,32 @@ def evaluate(
         )  # fmt: skip
         answers = _answers(systems, passages, contexts, seed, role)
         options = {} if on_progress is None else {"on_progress": on_progress}
-        results = run_evaluation(
-            align(passages, answers, max_identical=max_identical), run, **options
-        )
-        if output_dir:
-            from dialeval.reports.evaluation import write_report
+        return _evaluate(passages, answers, run, max_identical, bool(output_dir), options)
 
-            write_report(Path(output_dir))
+
+def _evaluate(
+    human: Passages,
+    answers: dict[str, Passages],
+    run: "EvaluationRun",
+    max_identical: float,
+    keep: bool,
+    options: dict[str, Any],
+) -> "EvaluationResults | UnpairedResults":
+    """Evaluate on shared contexts, or by dialogue where there are none; write the report."""
+    from dialeval.protocols.evaluation import align
+    from dialeval.protocols.evaluation import evaluate as run_evaluation
+    from dialeval.protocols.unpaired import evaluate_piles, make_piles, shares_contexts
+    from dialeval.reports.evaluation import write_report
+    from dialeval.reports.unpaired import write_unpaired_report
+
+    paired = not answers or shares_contexts(human, answers)
+    results: EvaluationResults | UnpairedResults = (
+        run_evaluation(align(human, answers, max_identical=max_identical), run, **options)
+        if paired
+        else evaluate_piles(make_piles(human, answers), run, **options)
+    )
+    if keep:
+        (write_report if paired else write_unpaired_report)(Path(run.output_dir))
     return results
 
 

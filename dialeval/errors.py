@@ -97,6 +97,12 @@ def sentence_of(error: BaseException) -> str | None:
         return f"{error.object[:80]!r} has half a character (a lone surrogate). Remove it."
     if isinstance(error, ModuleNotFoundError):
         return _of_package(error.name or "")
+    if isinstance(error, UnicodeDecodeError):
+        byte = error.object[error.start]
+        hint = "Convert it (iconv -f latin1 -t utf-8), or use another copy."
+        return f"a file is no UTF-8 text: it has the byte 0x{byte:02x}. {hint}"
+    if isinstance(error, RecursionError) and "JSON" in str(error):
+        return "expected JSON, but it is nested too deeply. Use another file."
     if isinstance(error, OSError):
         return _of_system(error)
     if _is_database_error(error):

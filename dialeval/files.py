@@ -1,5 +1,6 @@
 """Files and folders that appear under their name only when they are complete."""
 
+import glob
 import os
 import shutil
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ def atomic_write(path: Path | str, mode: str = "w") -> Iterator[IO[Any]]:
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
+    remove_leftovers(path)
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     text = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
     try:
@@ -30,6 +32,25 @@ def atomic_write(path: Path | str, mode: str = "w") -> Iterator[IO[Any]]:
         os.replace(partial, path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def remove_leftovers(path: Path) -> None:
+    """Remove what killed processes began to write for a file: `.NAME.*.PROCESS.partial`."""
+    pattern = f".{glob.escape(path.name)}.*.partial"
+    for partial in path.parent.glob(pattern):
+        process = partial.name.split(".")[-2]
+        if process.isdigit() and not _is_running(int(process)):
+            partial.unlink(missing_ok=True)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):  # somebody else's
+        return True
+    return True
 
 
 def atomic_write_text(path: Path | str, text: str) -> Path:
@@ -67,3 +88,16 @@ def last_complete(folder: Path) -> Path | None:
     """
     candidates = (folder, folder.with_name(f".{folder.name}.old"))
     return next((path for path in candidates if path.is_dir()), None)
+
+
+def remove_dir(folder: Path) -> None:
+    """Remove a folder of [`atomic_dir`] in one step, and what killed runs left of it.
+
+    A process that is killed meanwhile leaves no part of the folder under its name.
+    """
+    trash = folder.with_name(f".{folder.name}.trash")
+    shutil.rmtree(trash, ignore_errors=True)
+    if folder.exists():
+        os.replace(folder, trash)
+    for word in ("old", "partial", "trash"):
+        shutil.rmtree(folder.with_name(f".{folder.name}.{word}"), ignore_errors=True)

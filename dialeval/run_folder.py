@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ class RunFolder:
         try:
             content = json.loads(path.read_text("utf-8"))
             settings = content if self.key is None else content[self.key]
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return {}
         return settings if isinstance(settings, dict) else {}
 
@@ -105,16 +106,19 @@ class RunFolder:
         return json.loads((self.path / self._inside(name)).read_text("utf-8"))
 
     def cached_json(self, key: str, make: Callable[[], Any]) -> Any:
-        """A value from the cache, computed and written when it is not there yet."""
+        """A value from the cache, computed and written when it is not there yet, or damaged."""
         path = self.cache(f"{key}.json")
         if path.is_file():
             try:
-                return json.loads(path.read_text("utf-8"))
-            except (ValueError, RecursionError):  # torn: computed again
-                logger.warning("%s is damaged; it is computed again.", path)
-        value = make()
+                content = json.loads(path.read_text("utf-8"))
+                if content["digest"] == _digest(content["value"]):
+                    return content["value"]
+            except (ValueError, LookupError, TypeError, RecursionError):
+                pass
+            logger.warning("%s is damaged; it is computed again.", path)
+        value = json.loads(json.dumps(make()))  # the same types as from the cache
         with atomic_write(path) as file:
-            json.dump(value, file)
+            json.dump({"value": value, "digest": _digest(value)}, file)
         return value
 
     def cache(self, name: str) -> Path:
@@ -150,6 +154,11 @@ class RunFolder:
         if os.path.isabs(name) or ".." in Path(name).parts:
             raise ValueError(f"Expected a name inside the run folder, but got {name!r}.")
         return name
+
+
+def _digest(value: Any) -> str:
+    """A hash of a JSON value."""
+    return blake2b(json.dumps(value).encode(), digest_size=8).hexdigest()
 
 
 def _owner(path: Path) -> str:

@@ -119,7 +119,8 @@ def expecting(what: str, path: Path | str, hint: str = AGAIN) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if sentence_of(error) is not None:
+        has_no_file = isinstance(error, UnicodeError | RecursionError)
+        if sentence_of(error) is not None and not has_no_file:
             raise
         reason = " ".join(str(error).split())[:200]
         message = f"expected {what}, but reading it failed ({type(error).__name__}: {reason})."

@@ -54,7 +54,7 @@ def main(run: RatedRun) -> None:
 
 def read_rated(path: Path) -> tuple[list[Passage], np.ndarray]:
     """Passages and their ratings."""
-    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
+    rows = [json.loads(line) for line in path.read_text("utf-8").split("\n") if line.strip()]
     passages = [
         Passage(
             tuple(Turn("AB"[number % 2], text) for number, text in enumerate(row["context"])),

@@ -13,6 +13,7 @@ from dialeval.commands import (
     agreement,
     analyse,
     annotate,
+    audit,
     card,
     check,
     compare,
@@ -70,6 +71,7 @@ app.command("score")(score.score)
 app.command("generate")(generate.generate)
 app.command("evaluate")(evaluate.evaluate)
 app.command("ere")(ere.ere)
+app.command("audit")(audit.audit)
 app.command("report")(report.report)
 app.command("compare")(compare.compare)
 app.command("check")(check.check)
@@ -104,10 +106,19 @@ def _options(
     pass
 
 
+def _check_arguments() -> None:
+    """Refuse arguments that are no UTF-8: no file can store them."""
+    for argument in sys.argv[1:]:
+        if not argument.isascii() and argument != argument.encode("utf-8", "replace").decode():
+            hint = "Write it in UTF-8, or rename the file."
+            raise BadInput(f"the argument {argument!r} is no UTF-8 text.", hint=hint)
+
+
 def main() -> None:
     """Run the command line; bad input ends in one clear sentence, not in a traceback."""
     prepare_libraries()
     try:
+        _check_arguments()
         app()
     except Exception as error:
         from dialeval.commands.console import say_error

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from dialeval.commands.console import out
+from dialeval.commands.console import out, say
 from dialeval.commands.data import options as o
 from dialeval.saved import expecting
 
@@ -20,16 +20,21 @@ def compare(
         int, typer.Option(min=1, help="Resamples of bootstrap and randomisation.")
     ] = 10_000,
     seed: o.Seed = 0,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Also write an HTML page to this file.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, unrounded.")] = False,
 ) -> None:
     """Compare every two systems, of one run or of several, on the contexts that both answered."""
     from json import dumps
 
     from dialeval.protocols.comparison import compare_runs
-    from dialeval.reports.comparison import comparison_tables
+    from dialeval.reports.comparison import comparison_tables, write_comparison
 
     with expecting("the results of evaluations", ", ".join(map(str, runs))):
         comparison = compare_runs(runs, evaluator or (), resamples=resamples, seed=seed)
+    if output:
+        say(f"Page: {write_comparison(comparison, output)}")
     if json:
         print(dumps(comparison.to_dict(), ensure_ascii=False, indent=2, allow_nan=False))
         return

@@ -1,8 +1,10 @@
 """Output of commands: results go to standard output, everything else to standard error."""
 
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from rich.markup import escape
 
@@ -23,6 +25,21 @@ def say_warnings(warnings: Iterable[str]) -> None:
     """Print warnings, one per line."""
     for warning in warnings:
         say(f"[yellow]{escape(warning)}[/]")
+
+
+def command_line() -> str:
+    """The command as it was typed; empty where dialeval runs inside another program.
+
+    What is printed, and whether files are replaced, is no part of it.
+    """
+    program, *arguments = sys.argv
+    if Path(program).name not in ("dialeval", "__main__.py"):
+        return ""
+    kept: list[str] = []
+    for word, before in zip(arguments, ["", *arguments], strict=False):
+        if before != "--format" and not word.startswith(("--format", "--overwrite")):
+            kept.append(word)
+    return shlex.join(["dialeval", *kept])
 
 
 def say_error(message: str) -> None:

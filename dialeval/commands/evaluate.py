@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dialeval.commands.console import out, progress_bar, quiet_libraries, say, say_warnings
+from dialeval.commands.console import (
+    command_line,
+    out,
+    progress_bar,
+    quiet_libraries,
+    say,
+    say_warnings,
+)
 from dialeval.commands.data import options as o
 from dialeval.commands.settings import with_settings
 from dialeval.commands.tracking import track
@@ -82,6 +89,7 @@ def evaluate(
     if not hasattr(data, "second"):
         track(show_piles(data, run, format), tracking, output_dir)
         return
+    data.command = command_line()
     with progress_bar() as on_progress:
         results = run_evaluation(data, run, on_progress=on_progress)
     show(results, output_dir, format)
@@ -152,6 +160,7 @@ def read_data(
         `EvaluationData`: Row by row on the same contexts; `Piles` where contexts are not shared.
     """
     from dialeval.commands.generate import load_and_say
+    from dialeval.dialogues.splits import sample_dialogues
     from dialeval.protocols.evaluation import align
     from dialeval.protocols.evaluation.systems import collect_systems, read_human
 
@@ -163,20 +172,21 @@ def read_data(
         )  # fmt: skip
     options = o.read_options(inputs, allow_empty=True)
     role, roles = inputs.system_roles()
-    passages, second = read_human(
-        human, replace(options, role=inputs.human_role or inputs.role), limit=limit, seed=seed,
-        read_files=_read_files,
+    everything, second = read_human(
+        human, replace(options, role=inputs.human_role or inputs.role),
+        limit=None if human else limit, seed=seed, read_files=_read_files,
     )  # fmt: skip
+    passages = sample_dialogues(everything, limit, seed) if limit else everything
     collected = collect_systems(
         systems, passages, folder=output_dir, options=replace(options, role=role), roles=roles,
         seed=seed, live=(live or LiveSettings()).options(), read_files=_read_files,
         load=load_and_say,
     )  # fmt: skip
     if unpaired and collected.answers:
-        from dialeval.protocols.unpaired import make_piles, shares_contexts
+        from dialeval.protocols.unpaired import limited_piles, shares_contexts
 
         if not shares_contexts(passages, collected.answers):
-            return make_piles(passages, collected.answers)  # type: ignore[return-value]
+            return limited_piles(everything, collected.answers, limit, seed)  # type: ignore[return-value]
     return align(
         passages, collected.answers, second if second_human else None, collected.training,
         allow_none, inputs.max_identical,
@@ -227,16 +237,23 @@ def show(results: RunResults, output_dir: Path, format: str) -> None:
     """
     from rich.markup import escape
 
-    from dialeval.reports.evaluation import evaluation_table, headline_lines, write_report
+    from dialeval.reports.evaluation import (
+        evaluation_table,
+        headline_lines,
+        unmentioned_warnings,
+        write_report,
+    )
 
     path = write_report(output_dir)
+    warnings: Sequence[str] = results.warnings
     if format == "table":
         for line in headline_lines(results):
             out.print(line)
         out.print(evaluation_table(results, out.width))
+        warnings = unmentioned_warnings(results)
     else:
         print(printable(as_text(results, format)))
-    say_warnings(results.warnings)
+    say_warnings(warnings)
     numbers = escape(str(output_dir / "results.json"))
     say(f"Report: [bold]{escape(str(path))}[/], numbers: [bold]{numbers}[/]")
 

@@ -137,6 +137,7 @@ _PAGES = {
     "robust": "dialeval.reports.robust:write_robust_report",
     "robustness": "dialeval.reports.robustness:write_robustness_report",
     "analysis": "dialeval.reports.analysis:write_analysis_report",
+    "audit": "dialeval.reports.audit:write_audit_report",
     "unpaired": "dialeval.reports.unpaired:write_unpaired_report",
     "profile": "dialeval.reports.profile:write_profile_report",
     "judgements": "dialeval.reports.people:write_judgement_report",

@@ -32,13 +32,14 @@ def push(
 def serve(
     name: Annotated[str, typer.Argument(help="A metric, such as adversuc.")],
     port: Annotated[int | None, typer.Option(help="Port; the first free one from 7860.")] = None,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
 ) -> None:
     """Serve a metric's page on this machine."""
     from dialeval.hub.spaces import check_names, launch
 
     check_names([name])
     say(f"Serving [bold]{escape(name)}[/]; stop it with Ctrl-C")
-    launch(name, server_port=port)
+    launch(name, server_name=host, server_port=port)
 
 
 @app.command("annotate")

@@ -6,6 +6,7 @@ from typing import Any
 
 from dialeval.dialogues.sources import BadInput
 from dialeval.dialogues.types import Passage, Turn
+from dialeval.settings.checks import check_settings
 
 _SPECIAL = ("bos", "eos", "cls", "sep")
 
@@ -67,6 +68,7 @@ class InputFormat:
     chat: bool = False
 
     def __post_init__(self) -> None:
+        check_settings(self)
         for name in ("start", "turn_end", "response_start", "response_end"):
             if getattr(self, name) not in (None, *_SPECIAL):
                 choices = ", ".join(_SPECIAL)

@@ -327,6 +327,9 @@ def _undecided(path: Path, matches: list[Format], known: dict[str, Format]) -> B
     if path.is_dir():
         message = "expected a file, found a directory in no known format."
         return BadInput(message, path, hint=f"Name its files instead, for example {path}/*.txt")
+    if "\0" in Head(path).first:
+        hint = f"Convert it: iconv -f utf-16 -t utf-8 {path.name} > utf8.txt"
+        return BadInput("expected UTF-8 text, found UTF-16 or no text at all.", path, hint=hint)
     message = f"no format fits its first line {_short(Head(path).first)!r}."
     return BadInput(message, path, hint=f"Name one with --input-format: {', '.join(known)}.")
 

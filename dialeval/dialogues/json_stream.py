@@ -9,6 +9,7 @@ from dialeval.errors import BadInput
 
 _BLANK = re.compile(r"[,\s]*")
 _CHUNK = 1 << 20
+HALF = "a text has half a character (a lone surrogate)"
 
 
 class JsonStream:
@@ -69,9 +70,17 @@ class JsonStream:
                     raise BadInput(message, line=line, hint="Fix the file.") from None
             else:
                 if end < len(self.text) or self.is_end:
+                    start, line = self.at, self.line
                     self._advance(end)
-                    return value
+                    return self._checked(self.text[start:end], value, line)
             self._more()
+
+    @staticmethod
+    def _checked(text: str, value: Any, line: int) -> Any:
+        try:
+            return check_characters(text, value)
+        except UnicodeEncodeError:
+            raise BadInput(f"expected JSON, but {HALF}.", line=line) from None
 
     def _skip(self, pattern: re.Pattern[str]) -> None:
         while True:
@@ -99,6 +108,17 @@ class JsonStream:
             message = f"expected UTF-8, found byte 0x{data[error.start]:02x}."
             raise BadInput(message, line=line, hint="Convert the file to UTF-8.") from None
         self.text, self.at = self.text[self.at :] + text, 0
+
+
+def check_characters(text: str, value: Any) -> Any:
+    """The value of a JSON text, if it can be written again.
+
+    Raises:
+        UnicodeEncodeError: A text in it has half a character, such as `"\\ud83d"`.
+    """
+    if "\\ud" in text or "\\uD" in text:
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    return value
 
 
 def _character_end(data: bytes) -> int:

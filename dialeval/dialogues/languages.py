@@ -1,7 +1,7 @@
-"""The language of many short texts, by script and function words: a light check, no classifier.
+"""The language of texts, by script and function words: a light check, no classifier.
 
-Whole corpora are told apart by a handful of very frequent words, so no dependency is needed. The
-check answers only where it is sure.
+A handful of very frequent words distinguishes whole corpora, so no dependency is needed. The check
+answers only where it is sure.
 """
 
 import re
@@ -13,7 +13,8 @@ from itertools import islice
 MOST_TEXTS = 500
 """Texts that are read."""
 FEWEST_WORDS = 40
-"""Words below which nothing is said."""
+"""Words below which nothing is said about a corpus."""
+_FEWEST_OF_A_TEXT = 8
 _SURE = 0.12  # share of function words from which a text is in a language
 _AHEAD = 1.5  # how many times as many as of the next language
 
@@ -49,12 +50,14 @@ SCRIPTS = {
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 
 
-def language_of(texts: Iterable[str]) -> str:
+def language_of(texts: Iterable[str], fewest_words: int = FEWEST_WORDS) -> str:
     """The language that most of the texts are in, or its script; empty where it is not clear.
 
     Args:
         texts (`Iterable[str]`):
             Texts; the first 500 are read.
+        fewest_words (`int`, *optional*, defaults to 40):
+            Words in Latin script below which nothing is said.
 
     Returns:
         `str`: Such as `"English"` or `"a language in Cyrillic script"`.
@@ -80,7 +83,19 @@ def language_of(texts: Iterable[str]) -> str:
     if script in SCRIPTS:
         return SCRIPTS[script] if count > 0.5 * scripts.total() else ""
     words = [word.lower() for text in sample for word in _WORD.findall(text)]
-    return _by_words(words) if len(words) >= FEWEST_WORDS else ""
+    return _by_words(words) if len(words) >= fewest_words else ""
+
+
+def language_shares(texts: Iterable[str]) -> dict[str, float]:
+    """The share of each language among the texts whose language is clear, the largest first.
+
+    Examples:
+        >>> language_shares(["Нет, не надо", "ok", "Хорошо, спасибо", "네, 알겠습니다"])
+        {'a language in Cyrillic script': 0.6666666666666666, 'Korean': 0.3333333333333333}
+    """
+    languages = (language_of([text], _FEWEST_OF_A_TEXT) for text in texts)
+    counts = Counter(language for language in languages if language)
+    return {name: count / counts.total() for name, count in counts.most_common()}
 
 
 def _script(letter: str) -> str:

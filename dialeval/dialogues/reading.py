@@ -201,6 +201,7 @@ def _read_task(task: _Task, progress: Callable[[int], Any] = lambda _: None) -> 
         progress(file.rows)
     report.problems, report.skipped = source.problems, source.skipped
     report.notes = source.notes
+    report.clashes = source.clashes
     return file, columns, report
 
 

@@ -8,15 +8,20 @@ import os
 import shutil
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from dialeval.dialogues.json_stream import JsonStream, is_document
+from dialeval.dialogues.json_stream import HALF, JsonStream, check_characters, is_document
 from dialeval.errors import BadInput
 
+SCHEMA_COLUMNS = (
+    "id", "dialogue_id", "corpus", "language", "context", "response", "author", "speaker",
+    "source_dialogue_id", "following",
+)  # fmt: skip
+"""Our columns of a passage; no other column of a source can replace them."""
 _BOMS = {
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
@@ -53,6 +58,7 @@ class Source:
     answers: dict[str, str] = field(default_factory=dict)  # author to column, in one table for all
     skipped: Counter[str] = field(default_factory=Counter)  # what is no turn, by its kind
     notes: dict[str, None] = field(default_factory=dict)  # how the file was understood, in order
+    clashes: Counter[str] = field(default_factory=Counter)  # extra columns with a name of ours
 
     def __post_init__(self) -> None:
         self.path = Path(self.path)
@@ -69,6 +75,7 @@ class Source:
             answers=self.answers,
             skipped=self.skipped,
             notes=self.notes,
+            clashes=self.clashes,
         )
 
     def note(self, sentence: str) -> None:
@@ -172,9 +179,19 @@ class Source:
         """The value of a file that is one JSON document."""
         return self._parse(self.text(), None)
 
+    def further(self, columns: Mapping[str, Any]) -> dict[str, Any]:
+        """The extra columns of a record; those with a name of ours are left out and counted."""
+        inner = columns.get("extra")
+        inner = inner if isinstance(inner, Mapping) else {}
+        columns = {**{key: value for key, value in columns.items() if key != "extra"}, **inner}
+        self.clashes.update(key for key in columns if key in SCHEMA_COLUMNS)
+        return {key: value for key, value in columns.items() if key not in SCHEMA_COLUMNS}
+
     def _parse(self, text: str, number: int | None) -> Any:
         try:
-            return json.loads(text)
+            return check_characters(text, json.loads(text))
+        except UnicodeEncodeError:
+            problem, line = HALF, None
         except json.JSONDecodeError as error:
             problem, line = f"{error.msg.lower()} at column {error.colno}", error.lineno
         except (ValueError, RecursionError) as error:  # a huge number, or too deep a nesting
@@ -240,8 +257,9 @@ def spooled(path: Path) -> Path:
     """A file that can be read more than once: the path itself, or a copy of a pipe."""
     if path.is_file() or not path.exists() or path.is_dir():
         return path
-    if path.is_char_device() and not os.path.samefile(path, os.devnull):  # it may never end
-        raise BadInput("expected a file or a pipe, found a device.", path)
+    if path.is_char_device() and not path.samefile(os.devnull):  # it may never end
+        hint = "Give a file, or pipe the data: cat FILE | dialeval data describe /dev/stdin"
+        raise BadInput("expected a file or a pipe, found a device.", path, hint=hint)
     key = str(path)
     if key not in _spools:
         from dialeval.dialogues.storage import scratch

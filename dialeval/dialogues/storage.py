@@ -6,7 +6,9 @@ import json
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import cache
 from itertools import count, islice
 from pathlib import Path
@@ -42,7 +44,11 @@ FEATURES = Features(
 )
 
 BATCH = 5_000
+FORMULAS = "=+-@\t\r"
+"""Characters with which a formula starts in spreadsheets."""
 _numbers = count()
+_SCRATCH = "dialeval-scratch-"
+_ABANDONED = 600  # seconds; a new folder may not be locked yet
 
 
 def to_passages(passages: Iterable[Passage]) -> Passages:
@@ -187,14 +193,33 @@ class PassageFile:
 @cache
 def scratch() -> Path:
     """This process's folder for tables; it is deleted when the process ends."""
-    owner, path = os.getpid(), Path(tempfile.mkdtemp(prefix="dialeval-"))
+    from filelock import FileLock
+
+    owner, path = os.getpid(), Path(tempfile.mkdtemp(prefix=_SCRATCH))
+    lock = FileLock(path / ".lock")
+    lock.acquire(timeout=0)
+    _remove_abandoned(path)
 
     def remove() -> None:
         if os.getpid() == owner:
+            lock.release()
             shutil.rmtree(path, ignore_errors=True)
 
     atexit.register(remove)
     return path
+
+
+def _remove_abandoned(current: Path) -> None:
+    """Delete the folders of killed processes: old enough, and with a lock that nobody holds."""
+    from filelock import FileLock, Timeout
+
+    for path in current.parent.glob(f"{_SCRATCH}*"):
+        lock = path / ".lock"
+        with suppress(OSError, Timeout):
+            is_old = time.time() - lock.stat().st_mtime > _ABANDONED
+            if path != current and is_old and path.owner() == current.owner():
+                with FileLock(lock, timeout=0):
+                    shutil.rmtree(path, ignore_errors=True)
 
 
 def write_passages(passages: Passages, path: Path | str) -> Path:
@@ -246,10 +271,15 @@ def _delimited(delimiter: str) -> Callable[[Passages, IO], None]:
         table.writeheader()
         for record in _records(passages):
             table.writerow(
-                {key: v if isinstance(v, str) else _dump(v) for key, v in record.items()}
+                {key: _cell(v) if isinstance(v, str) else _dump(v) for key, v in record.items()}
             )
 
     return write
+
+
+def _cell(text: str) -> str:
+    """A text that no spreadsheet computes: what looks like a formula gets an apostrophe."""
+    return f"'{text}" if text[:1] and text[0] in FORMULAS else text
 
 
 def _records(passages: Passages) -> Iterator[dict[str, Any]]:
@@ -278,4 +308,9 @@ def _writer(path: Path) -> tuple[Callable[[Passages, IO], None], str]:
 
 
 def _dump(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return json.dumps(value, ensure_ascii=False, default=_as_text)
+
+
+def _as_text(value: Any) -> str:
+    """A value of a table that JSON does not have, such as a date, a decimal or bytes."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)

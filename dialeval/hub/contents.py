@@ -61,7 +61,7 @@ def contents_of(item: Item, name: str) -> Contents:
 def _gather(folder: Path, contents: Contents) -> None:
     for path in sorted(file for file in folder.rglob("*") if file.is_file()):
         relative = path.relative_to(folder)
-        reason = _reason_to_skip(relative)
+        reason = _reason_to_skip(relative) or _reason_of_link(path, folder)
         if reason == _RUN_FILE:
             contents.left_out[f"{relative.parts[0]}/"] = reason
         elif reason:
@@ -87,6 +87,13 @@ def _reason_to_skip(path: Path) -> str:
     if path.suffix == ".py":
         return "code"
     return "" if path.suffix in PUBLISHED else "not a published file type"
+
+
+def _reason_of_link(path: Path, folder: Path) -> str:
+    """Why a link is not published: it shows a file that is not in the folder, nor in the cache."""
+    target = path.resolve()
+    is_inside = target.is_relative_to(folder.resolve()) or target.parent.name == "blobs"
+    return "" if is_inside else "a link to a file outside the folder"
 
 
 def _check_complete(item: Item, contents: Contents) -> None:
@@ -119,11 +126,31 @@ def _check(file: Path) -> None:
             json.loads(file.read_bytes())
         elif file.suffix in TEXTS and b"\0" in _start(file):
             raise ValueError("it is not text")
+        elif file.suffix == ".jsonl":
+            check_lines(file)
         elif file.suffix == ".parquet" and not _start(file).startswith(b"PAR1"):
             raise ValueError("it is not a Parquet table")
     except (ValueError, OSError) as error:
         message = f"its content does not match its extension: {error}."
         raise BadInput(message, file, hint="Create it again, or delete it.") from None
+
+
+def check_lines(path: Path) -> int:
+    """The number of rows of a JSON-lines file.
+
+    Raises:
+        ValueError: A line is torn.
+    """
+    rows = 0
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                if line.strip():
+                    json.loads(line)
+                    rows += 1
+            except (ValueError, RecursionError) as error:
+                raise ValueError(f"line {number} is no JSON ({error})") from None
+    return rows
 
 
 def _start(path: Path) -> bytes:

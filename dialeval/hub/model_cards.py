@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from dialeval.errors import BadInput
 from dialeval.hub.cards import render_card
 from dialeval.hub.code import classes_of
-from dialeval.hub.contents import Contents, data_files, parameters, strip_paths
+from dialeval.hub.contents import Contents, check_lines, data_files, parameters, strip_paths
 from dialeval.hub.eval_results import model_rows, result_rows, training_settings
 from dialeval.hub.kinds import SCORES, Item
 
@@ -225,8 +226,11 @@ def count_rows(path: Path) -> int:
 
         return parquet.ParquetFile(path).metadata.num_rows
     if path.suffix == ".jsonl":
-        with path.open("rb") as file:
-            return sum(bool(line.strip()) for line in file)
+        try:
+            return check_lines(path)
+        except ValueError as error:
+            hint = "Create it again, or delete it."
+            raise BadInput(f"{error}.", path, hint=hint) from None
     import csv
 
     with path.open(encoding="utf-8-sig", newline="") as file:

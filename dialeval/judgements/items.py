@@ -10,6 +10,7 @@ from typing import Any
 from dialeval.errors import BadInput
 from dialeval.files import atomic_write
 from dialeval.judgements.tables import PAIR_TASKS, TASKS
+from dialeval.saved import expecting
 
 Turn = tuple[str, str]
 """Speaker and text."""
@@ -132,12 +133,14 @@ def read_items(path: Path | str) -> list[Item]:
     if not path.is_file():
         raise BadInput("no such file.", path, hint="Check the name.")
     items = []
-    for number, line in enumerate(path.read_text("utf-8").split("\n"), 1):
+    with expecting("items in UTF-8", path):
+        lines = path.read_bytes().decode("utf-8").split("\n")
+    for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
             items.append(Item.from_dict(json.loads(line)))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             hint = "An item has id, context (speaker and text), candidates (author and turns)."
             raise BadInput(f"expected an item, but {error!r}.", path, number, hint) from None
     return items

@@ -1,6 +1,7 @@
 """Judgements in SQLite: every answer is on disk before the next item is shown."""
 
 import json
+import os
 import secrets
 import sqlite3
 import time
@@ -9,12 +10,14 @@ from hashlib import sha256
 from pathlib import Path
 
 from dialeval.errors import BadInput
+from dialeval.files import remove_leftovers
 from dialeval.judgements.assignment import Assignment
 from dialeval.judgements.database import SCHEMA, Database, answered_items, is_stopped
 from dialeval.judgements.identities import Identities
 from dialeval.judgements.items import Item, check_items
 from dialeval.judgements.project import Project
 from dialeval.judgements.tables import Judgement
+from dialeval.saved import expecting
 
 _IMPORTED = "import:"
 
@@ -39,11 +42,12 @@ class JudgementStore:
                 rows = db.execute("SELECT body FROM items ORDER BY position").fetchall()
         except sqlite3.DatabaseError as error:
             raise BadInput(f"expected an annotation project, but {error}.", self.path) from None
-        self.project = Project.from_dict(json.loads(meta["project"]))
-        self.items = {
-            item.id: item for item in (Item.from_dict(json.loads(row[0])) for row in rows)
-        }
-        self.identities = Identities(self.database, bytes.fromhex(meta["secret"]))
+        with expecting("an annotation project", self.path):
+            self.project = Project.from_dict(json.loads(meta["project"]))
+            items = (Item.from_dict(json.loads(row[0])) for row in rows)
+            self.items = {item.id: item for item in items}
+            secret = bytes.fromhex(meta["secret"])
+        self.identities = Identities(self.database, secret)
         self.assignment = Assignment(self.database, self.project, self.items)
 
     @classmethod
@@ -76,7 +80,9 @@ class JudgementStore:
                 raise BadInput("another annotation project is here.", path, hint=hint)
             return store
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
+        remove_leftovers(path)
+        name = f".{path.name}.{secrets.token_hex(4)}.{os.getpid()}.partial"
+        partial = path.with_name(name)
         db = sqlite3.connect(partial)
         with db:
             db.executescript(SCHEMA)

@@ -6,6 +6,10 @@ LEXICAL = ("word", "phrase", "opener", "closer", "punctuation")
 """Kinds of cues that are a piece of text; the others are traits of the format or the content."""
 
 
+TOO_FEW = "There are too few dialogues to look for what gives"
+"""How the warning begins where cues could not be looked for; the system's name follows."""
+
+
 @dataclass(frozen=True)
 class CueExample:
     """A response that has a cue.

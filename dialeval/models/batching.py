@@ -55,7 +55,9 @@ def training_batches(sizes: np.ndarray, size: int, seed: Sequence[int]) -> list[
     return [batches[at] for at in rng.permutation(len(batches))]
 
 
-def pad(rows: Sequence[Sequence[int]], pad_id: int, left: bool = False) -> dict[str, Tensor]:
+def pad(
+    rows: Sequence[Sequence[int]], pad_id: int, left: bool = False, width: int = 0
+) -> dict[str, Tensor]:
     """Rows of token ids as one tensor, padded on the right or the left, and its mask.
 
     Args:
@@ -65,12 +67,14 @@ def pad(rows: Sequence[Sequence[int]], pad_id: int, left: bool = False) -> dict[
             The padding token.
         left (`bool`, *optional*, defaults to `False`):
             Pad on the left.
+        width (`int`, *optional*, defaults to 0):
+            Pad to this length at least.
 
     Returns:
         `dict[str, Tensor]`: `input_ids` and `attention_mask`, each of shape `(rows, time)`.
     """
     lengths = torch.tensor([len(row) for row in rows])
-    mask = torch.arange(int(lengths.max())) < lengths[:, None]
+    mask = torch.arange(max(width, int(lengths.max()))) < lengths[:, None]
     mask = mask.flip(1) if left else mask
     ids = torch.full(mask.shape, pad_id, dtype=torch.long)
     ids[mask] = torch.tensor([token for row in rows for token in row], dtype=torch.long)

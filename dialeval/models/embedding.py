@@ -1,6 +1,6 @@
 """Texts as vectors, by a small pretrained encoder that comes in a Python package."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 STATES = 4
 """Vectors of a text in [`MiniLm.states`]."""
 _CHUNK = 8_192  # texts whose states are in memory in full precision
+_WIDTHS = (8, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256)
 _LOWER_LAYERS = (1, 3)
 _END_LAYER = 3
 
@@ -57,29 +58,28 @@ class MiniLm:
         The first is the one that `__call__` returns; then the means of layers 1 and 3, and the
         last token of layer 3, which is the end mark where there is one.
         """
-        from dialeval.models.batching import token_batches
 
         states = np.empty((len(texts), STATES, self.model.config.hidden_size), np.float32)
         if not len(texts):
             return states
         ids = self.tokenizer(list(texts), truncation=True, max_length=self.max_length)["input_ids"]
-        for rows in token_batches([len(row) for row in ids], self.max_tokens):
-            states[rows] = self._pooled([ids[row] for row in rows]).cpu().numpy()
+        for width, rows in _batches([len(row) for row in ids], self.max_tokens):
+            states[rows] = self._pooled([ids[row] for row in rows], width).cpu().numpy()
         return states
 
-    def _pooled(self, ids: list[list[int]]) -> "Tensor":
+    def _pooled(self, ids: list[list[int]], width: int) -> "Tensor":
         import torch
 
         with torch.inference_mode():
-            return self._states_of(ids)
+            return self._states_of(ids, width)
 
-    def _states_of(self, ids: list[list[int]]) -> "Tensor":
+    def _states_of(self, ids: list[list[int]], width: int) -> "Tensor":
         import torch
         from torch.nn import functional as F
 
         from dialeval.models.batching import pad
 
-        batch = pad(ids, self.tokenizer.pad_token_id)
+        batch = pad(ids, self.tokenizer.pad_token_id, width=width)
         inputs = {name: tensor.to(self.device) for name, tensor in batch.items()}
         layers = self.model(**inputs, output_hidden_states=True).hidden_states
         mask = inputs["attention_mask"].to(layers[-1])[..., None]  # (batch, time, 1)
@@ -88,6 +88,23 @@ class MiniLm:
         last = (inputs["attention_mask"].sum(1) - 2).clamp(min=0)  # before the separator
         end = layers[_END_LAYER][torch.arange(len(ids), device=last.device), last]
         return F.normalize(torch.stack([*means, end], 1), dim=-1)  # (batch, STATES, d)
+
+
+def _batches(sizes: Sequence[int], max_tokens: int) -> Iterator[tuple[int, list[int]]]:
+    """Widths and rows of batches; the width of a text depends on its length only.
+
+    The last bits of a vector depend on the padding of its text. With padding that does not depend
+    on which other texts are computed, a run that was stopped and resumed has the same vectors as
+    one that was not.
+    """
+    by_width: dict[int, list[int]] = {}
+    for row, size in enumerate(sizes):
+        width = next((width for width in _WIDTHS if size <= width), size)
+        by_width.setdefault(width, []).append(row)
+    for width in sorted(by_width):
+        rows, most = by_width[width], max(1, max_tokens // width)
+        for start in range(0, len(rows), most):
+            yield width, rows[start : start + most]
 
 
 class CachedEmbedder:

@@ -22,6 +22,7 @@ from dialeval.reports.format import (
 )
 from dialeval.reports.grids import Grid, grids_latex, grids_markdown
 from dialeval.reports.pages import render
+from dialeval.reports.ranking import RankedBar, ranking
 
 CHANNELS = {
     "normal": "Normal inputs",
@@ -36,7 +37,7 @@ _MEANINGS = {
 }
 _TITLES = {
     "verdicts": "What agents read",
-    "table-8": "Table 8",
+    "table-8": "Completion rates",
     "map": "Completion by agent and channel",
     "examples": "Dialogues",
     "settings": "Settings and versions",
@@ -99,6 +100,7 @@ def _view(results: CocoaResults) -> dict[str, Any]:
     return {
         "contents": list(_TITLES.items()),
         "verdicts": [(row.agent, describe_verdict(row)) for row in results.verdicts],
+        "ranks": _ranks(results),
         "grids": cocoa_grids(results),
         "agents": results.agents,
         "map": [_heat_row(results, channel) for channel in results.channels],
@@ -109,6 +111,19 @@ def _view(results: CocoaResults) -> dict[str, Any]:
         "versions": [*flatten(results.versions)] if results.versions else [],
         "signature": results.signature,
     }
+
+
+def _ranks(results: CocoaResults) -> list[dict[str, Any]]:
+    """Completion rates of every agent, from the channel that hurts least to the worst."""
+    lines = []
+    for agent in results.agents:
+        cells = [(name, results.cell("completion_rate", agent, name)) for name in results.channels]
+        lines += ranking(
+            RankedBar(agent, cell.value, CHANNELS.get(name, name), cell.low, cell.high)
+            for name, cell in cells
+            if cell is not None
+        )
+    return lines
 
 
 def _heat_row(results: CocoaResults, channel: str) -> dict[str, Any]:

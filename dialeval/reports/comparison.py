@@ -1,6 +1,8 @@
-"""Comparisons of systems for the terminal: tables of differences, and groups without any."""
+"""Comparisons of systems: ranked bars, groups without a difference, tables of differences."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 from rich import box
 from rich.console import RenderableType
@@ -8,8 +10,26 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from dialeval.metrics.comparison_results import Comparison, Pair
-from dialeval.reports.format import NONE, finite, format_count, format_p_value, format_share
+from dialeval.files import atomic_write_text
+from dialeval.metrics.comparison_results import Comparison, Pair, SystemSummary
+from dialeval.reports.format import (
+    NONE,
+    finite,
+    flatten,
+    format_count,
+    format_interval,
+    format_p_value,
+    format_percent,
+    format_share,
+    of_hundred,
+    one_line,
+    plural,
+)
+from dialeval.reports.pages import render
+from dialeval.reports.ranking import RankedBar, ranking
+from dialeval.reports.sections import TableView
+
+_BAR = 30  # characters of a bar on the terminal
 
 
 def comparison_tables(comparison: Comparison) -> list[RenderableType]:
@@ -19,9 +39,95 @@ def comparison_tables(comparison: Comparison) -> list[RenderableType]:
         pairs = [pair for pair in comparison.pairs if pair.evaluator == evaluator]
         if not pairs:
             continue
-        parts += [_table(evaluator, pairs), Text(groups_sentence(groups), style="bold"), Text("")]
+        title = f"How often {one_line(evaluator)} is right; 50 % is chance"
+        parts += [Text(title, style="bold"), _ranked_lines(ranked_systems(comparison, evaluator)),
+                  Text(groups_sentence(groups), style="bold"), Text(""),
+                  _table(evaluator, pairs), Text("")]  # fmt: skip
     lines = [*_legend(comparison), *comparison.notes]
     return [*parts, *(Text(line, style="dim") for line in lines)]
+
+
+def ranked_systems(comparison: Comparison, evaluator: str) -> list[SystemSummary]:
+    """Systems with a result by an evaluator, the hardest to distinguish first."""
+    rows = [row for row in comparison.systems if row.evaluator == evaluator]
+    known = [row for row in rows if finite(row.adversuc) is not None]
+    return sorted(known, key=lambda row: -float(row.adversuc or 0))
+
+
+def _accuracy(row: SystemSummary) -> float:
+    return 1 - float(row.adversuc or 0)
+
+
+def _ranked_lines(rows: Sequence[SystemSummary]) -> Table:
+    """A bar from 50 to 100 % for each system."""
+    table = Table.grid(padding=(0, 1))
+    for row in rows:
+        filled = round(_BAR * min(max(2 * _accuracy(row) - 1, 0), 1))
+        bar = Text("█" * filled + "░" * (_BAR - filled))
+        number = format_percent(_accuracy(row))
+        table.add_row(
+            escape(one_line(row.label)), number, bar, f"AdverSuc {format_share(row.adversuc, 2)}"
+        )
+    return table
+
+
+def write_comparison(comparison: Comparison, path: Path) -> Path:
+    """Write the comparison as one HTML page, ranked bars first."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return atomic_write_text(path, render("comparison.html.jinja", _view(comparison)))
+
+
+def _view(comparison: Comparison) -> dict[str, Any]:
+    parts: list[dict[str, Any]] = []
+    for number, (evaluator, groups) in enumerate(comparison.groups.items(), 1):
+        pairs = [pair for pair in comparison.pairs if pair.evaluator == evaluator]
+        bars = [_bar(row) for row in ranked_systems(comparison, evaluator)]
+        ranks = ranking(bars, start=0.5, in_order=True)
+        parts.append({
+            "id": f"evaluator-{number}", "evaluator": evaluator, "ranks": ranks,
+            "sentence": groups_sentence(groups), "table": _page_table(pairs),
+        })  # fmt: skip
+    systems = len({row.label for row in comparison.systems})
+    content = comparison.to_dict()
+    return {
+        "parts_by_evaluator": [part for part in parts if part["table"].rows],
+        "contents": [("answer", "Answer"), ("pairs", "Every two systems"), ("warnings", "Warnings"),
+                     ("settings", "Settings and versions")],
+        "systems": plural(systems, "system"),
+        "notes": [*_legend(comparison), *comparison.notes],
+        "warnings": comparison.warnings,
+        "settings": [*flatten(comparison.settings)],
+        "versions": [*flatten(content["versions"])],
+        "signature": content["signature"],
+    }  # fmt: skip
+
+
+def _bar(row: SystemSummary) -> RankedBar:
+    text = f"an evaluator is right in {of_hundred(_accuracy(row))} cases"
+    more = f"AdverSuc {format_share(row.adversuc)}, {plural(row.n, 'context')}"
+    return RankedBar(row.label, _accuracy(row), text, more=more)
+
+
+def _both(pair: Pair) -> tuple[float, float]:
+    return pair.first_adversuc, pair.second_adversuc
+
+
+def _page_table(pairs: Sequence[Pair]) -> TableView:
+    rows = [
+        (
+            f"{pair.first} and {pair.second}{'*' if pair.evaluators_differ else ''}",
+            ", ".join(format_percent(1 - value) for value in _both(pair)),
+            ", ".join(map(format_share, _both(pair))),
+            format_share(pair.difference), format_interval(pair.low, pair.high),
+            format_p_value(pair.p), format_p_value(pair.p_holm), format_share(pair.machine_side),
+            format_count(pair.n), format_share(pair.detectable),
+            "yes" if pair.significant else "no",
+        )
+        for pair in pairs
+    ]  # fmt: skip
+    heads = ("systems", "accuracy", "AdverSuc", "difference", "95 %", "p", "Holm", "machines", "n",
+             "least", "significant")  # fmt: skip
+    return TableView("Differences in AdverSuc, the largest first", heads, rows)
 
 
 def groups_sentence(groups: Sequence[Sequence[str]]) -> str:
@@ -43,11 +149,11 @@ def groups_sentence(groups: Sequence[Sequence[str]]) -> str:
 
 def _table(evaluator: str, pairs: Sequence[Pair]) -> Table:
     """Two lines per pair, so that it fits a terminal of 80 columns."""
-    title = f"AdverSuc, evaluated by {escape(evaluator)}, on the same contexts"
+    title = f"Differences, evaluated by {escape(evaluator)}, on the same contexts"
     table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0), show_edge=False, title=title)
     table.title_justify, table.title_style = "left", "bold"
     table.add_column("systems", overflow="fold")
-    for name in ("AdverSuc", "diff.", "95 %", "p", "Holm", "machines", "n", "least"):
+    for name in ("acc.", "AdverSuc", "diff.", "95 %", "p", "Holm", "machines", "n", "least"):
         table.add_column(name, justify="right", no_wrap=True)
     for pair in pairs:
         table.add_row(*_row(pair), style="" if pair.significant else "dim", end_section=True)
@@ -62,7 +168,8 @@ def _row(pair: Pair) -> list[str]:
         machines += f"\np {format_p_value(pair.mcnemar['p'])}"
     return [
         f"{escape(pair.first)}\n{escape(pair.second)}{mark}",
-        f"{format_share(pair.first_adversuc)}\n{format_share(pair.second_adversuc)}",
+        "\n".join(format_percent(1 - value) for value in _both(pair)),
+        "\n".join(map(format_share, _both(pair))),
         format_share(pair.difference),
         bounds if finite(pair.low) is not None else NONE,  # a single dialogue has no interval
         format_p_value(pair.p),

@@ -129,6 +129,24 @@ class Frame:
         """
         return _label(kind, x, y, clean_text(text))
 
+    def end_labels(self, last_points: Sequence[tuple[float, float, str]]) -> list[Markup]:
+        """Names above the ends of lines, that of the lowest below it, moved apart.
+
+        Args:
+            last_points (`Sequence[tuple[float, float, str]]`):
+                The last point of each line, and its name.
+
+        Returns:
+            `list[Markup]`: SVG elements.
+        """
+        parts, last = [], -1e9
+        for index, (x, y, name) in enumerate(sorted(last_points, key=lambda end: -end[1])):
+            is_lowest = index and index == len(last_points) - 1
+            at = last = max(float(self.up(y)) + (14 if is_lowest else -6), last + 11)
+            across = min(float(self.across(x)) + 4, self.width - 10)
+            parts.append(self.label(across, max(at, 9), name, "label end"))
+        return parts
+
     def to_svg(
         self,
         parts: Sequence[Markup],
@@ -274,8 +292,9 @@ def percent_scale(
     marks: Sequence[tuple[str, float, str]],
     alt: str,
     axis: bool = True,
+    start: float = 0.5,
 ) -> Markup:
-    """An accuracy with its interval on a scale from chance (50 %) to always right (100 %).
+    """An accuracy with its interval on a scale, from chance (50 %) to always right (100 %).
 
     It is HTML and not a picture, so that its text keeps its size on a narrow screen.
 
@@ -287,23 +306,26 @@ def percent_scale(
         alt (`str`):
             Description for those who cannot see it.
         axis (`bool`, *optional*, defaults to `True`):
-            Whether the numbers of the scale are printed.
+            Whether the numbers of a scale from 50 to 100 % are printed.
+        start (`float`, *optional*, defaults to 0.5):
+            Where the scale begins.
 
     Returns:
         `Markup`: A `<div>` element.
     """
+
+    def part(share: float) -> float:
+        """Per cent of the way from the start to 100 %."""
+        return 100 * min(max((share - start) / (1 - start), 0.0), 1.0)
+
     parts = []
     if value is not None and not np.isnan(value):
-        parts.append(
-            Markup('<span class="fill" style="width:{:.1f}%"></span>').format(_part(value))
-        )
-        parts += [] if low is None or high is None else [_range(low, high)]
-        parts.append(
-            Markup('<span class="point" style="left:{:.1f}%"></span>').format(_part(value))
-        )
+        parts.append(Markup('<span class="fill" style="width:{:.1f}%"></span>').format(part(value)))
+        parts += [] if low is None or high is None else [_range(part(low), part(high))]
+        parts.append(Markup('<span class="point" style="left:{:.1f}%"></span>').format(part(value)))
     for sign, at, kind in marks:
         mark = Markup('<span class="sign {}" style="left:{:.1f}%">{}</span>')
-        parts.append(mark.format(kind, _part(at), sign))
+        parts.append(mark.format(kind, part(at), sign))
     numbers = Markup("")
     if axis:
         label = Markup('<span style="left:{}%">{}</span>')
@@ -316,12 +338,6 @@ def percent_scale(
     return scale.format(clean_text(alt), Markup("").join(parts), numbers)
 
 
-def _part(accuracy: float) -> float:
-    """Per cent of the way from chance to always right."""
-    return 100 * min(max(2 * accuracy - 1, 0.0), 1.0)
-
-
-def _range(low: float, high: float) -> Markup:
-    start, end = _part(low), _part(high)
+def _range(start: float, end: float) -> Markup:
     span = Markup('<span class="range" style="left:{:.1f}%;width:{:.1f}%"></span>')
     return span.format(start, end - start)

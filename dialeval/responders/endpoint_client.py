@@ -4,14 +4,13 @@ import asyncio
 import json
 import logging
 import os
-import re
 from base64 import b64encode
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from typing import Any
-from urllib.parse import parse_qsl, quote, unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
@@ -23,6 +22,7 @@ from dialeval.responders.optional_fields import (
     refused_field,
 )
 from dialeval.responders.reasoning import strip_reasoning
+from dialeval.responders.redaction import redact
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +33,8 @@ _TEMPORARY = {408, 409, 429}  # 4xx statuses after which a retry may succeed
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 _PATH = "/chat/completions"
 _SHOWN = 300  # characters of a server's message
+LARGEST_BODY = 16 << 20
+"""Bytes; a longer reply is an error and is not read to its end."""
 _CHECK_SERVER = "Start the server, or fix its URL"
 _SLOWER = "Lower the concurrency"
 
@@ -153,7 +155,7 @@ class ChatClient:
                 proxy=self.proxy,
                 allow_redirects=False,  # the key is sent only to the given URL
             ) as reply:
-                text = await reply.text(errors="replace")
+                text = await _text_of(reply)
         except asyncio.TimeoutError:
             reason = f"no answer within {self.timeout:g} s."
             raise RequestFailure(reason, f"{_SLOWER} or increase the timeout") from None
@@ -165,11 +167,14 @@ class ChatClient:
         return self._completion(text)
 
     def _headers(self) -> dict[str, str]:
-        key, (user, password) = self._key(), self.user
+        key = self._key()
         if key:
             return {"Authorization": f"Bearer {key}"}
-        basic = b64encode(f"{user}:{password}".encode()).decode()
-        return {"Authorization": f"Basic {basic}"} if user else {}
+        return {"Authorization": f"Basic {self._basic}"} if self._basic else {}
+
+    @property
+    def _basic(self) -> str:
+        return b64encode(":".join(self.user).encode()).decode() if self.user[0] else ""
 
     def _key(self) -> str:
         key = os.environ.get(self.api_key_env, "").strip()
@@ -184,7 +189,7 @@ class ChatClient:
 
     def _refusal(self, reply: aiohttp.ClientResponse, text: str) -> RequestFailure:
         status = reply.status
-        reason = f"{status} {reply.reason}: {self._message(text)}"
+        reason = f"{status} {self._redact(reply.reason or '')[:_SHOWN]}: {self._message(text)}"
         if status in _TEMPORARY or status >= 500:
             wait = _retry_after(reply.headers.get("Retry-After", ""))
             pause = f" (it asks for a pause of {wait:g} s)" if wait > LONGEST_WAIT else ""
@@ -198,7 +203,7 @@ class ChatClient:
     def _message(self, text: str) -> str:
         """The error message in a server's reply."""
         content: Any = text
-        with suppress(ValueError, AttributeError):
+        with suppress(ValueError, AttributeError, RecursionError):
             reply = json.loads(text)
             content = reply.get("error") or reply.get("message") or reply.get("detail") or reply
             if isinstance(content, dict) and "message" in content:
@@ -207,22 +212,39 @@ class ChatClient:
         return self._redact(" ".join(message.split()))[:_SHOWN] or "no message."
 
     def _redact(self, text: str) -> str:
-        """The text without secrets; a word that only starts like one may be half of it."""
-        secrets = [os.environ.get(self.api_key_env, "").strip(), self.user[1]]
-        for secret in filter(None, [*secrets, *self.query]):
-            for form in {secret[:6], quote(secret, safe="")[:6]}:
-                text = re.sub(re.escape(form) + r"\S*", "***", text, flags=re.IGNORECASE)
-        return text
+        """The text without secrets, in whatever form the server echoes them."""
+        key = os.environ.get(self.api_key_env, "").strip()
+        return redact(text, [key, self.user[1], self._basic, *self.query])
 
     def _completion(self, text: str) -> Completion:
         try:
             choice = json.loads(text)["choices"][0]
             content = choice["message"].get("content") or ""
             cut = choice.get("finish_reason") == "length"
-            return Completion(strip_reasoning(content), cut)
-        except (ValueError, LookupError, TypeError, AttributeError):
+            return Completion(strip_reasoning(_whole_characters(content)), cut)
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             reason = f"expected a chat completion, got {self._message(text)}"
             raise RequestFailure(reason, "Check the server's log") from None
+
+
+async def _text_of(reply: aiohttp.ClientResponse) -> str:
+    """The body of a reply, unless it is too large.
+
+    Raises:
+        RequestFailure: It is.
+    """
+    body = bytearray()
+    async for chunk in reply.content.iter_chunked(1 << 16):
+        body += chunk
+        if len(body) > LARGEST_BODY:
+            reason = f"its reply is larger than {LARGEST_BODY >> 20} MB."
+            raise RequestFailure(reason, "Check the server's log", temporary=False)
+    return body.decode("utf-8", "replace")
+
+
+def _whole_characters(text: str) -> str:
+    """The text with halves of characters joined, or replaced where the other half is missing."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def host_of(url: str) -> str:

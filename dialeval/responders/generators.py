@@ -25,6 +25,7 @@ from dialeval.responders.pretrained import (
     load_pretrained,
 )
 from dialeval.responders.prompts import PromptFormat, prompt_format
+from dialeval.saved import expecting, read_object
 
 
 @dataclass(eq=False)
@@ -307,12 +308,10 @@ def _read_settings(path: Path) -> dict[str, Any]:
     file = path / SETTINGS
     if not file.is_file():
         return {}
-    try:
-        settings = json.loads(file.read_text("utf-8"))
+    hint = "Save the generator again, or delete this file and give a --chat-template."
+    settings = read_object(file, {"prompts": dict}, hint)
+    with expecting("the settings of a generator", file, hint):
         return {**settings, "prompts": PromptFormat(**settings["prompts"])}
-    except (ValueError, TypeError, KeyError) as error:
-        hint = "Save the generator again, or delete this file and give a --chat-template."
-        raise BadInput(f"could not read these settings: {error}.", file, hint=hint) from None
 
 
 def _short_name(name: Path | str) -> str:

@@ -239,7 +239,7 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
         for line in lines:
             try:
                 record = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue  # incomplete after an interruption
             if isinstance(record, dict):
                 yield record
@@ -253,7 +253,7 @@ def _head(path: Path) -> str | None:
 def _run_of(manifest: Path) -> str:
     try:
         return json.loads(manifest.read_text("utf-8"))["run"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return "unknown"
 
 

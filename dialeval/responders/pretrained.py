@@ -1,6 +1,5 @@
 """Loading a model and its tokenizer: from a folder, a GGUF file, an adapter, or the Hub."""
 
-import json
 import logging
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ import dialeval.models.architectures  # noqa: F401  registers them
 from dialeval.dialogues import BadInput
 from dialeval.downloads import revision_of, snapshot
 from dialeval.models.loading import first_line, from_pretrained
+from dialeval.saved import read_object
 
 logger = logging.getLogger(__name__)
 
@@ -97,7 +97,7 @@ def adapter_base(path: Path) -> str:
     """The folder or name of the model that an adapter belongs to."""
     if (path / "base").is_dir():
         return str(path / "base")
-    config = json.loads((path / "adapter_config.json").read_text("utf-8"))
+    config = read_object(path / "adapter_config.json")
     base = config.get("base_model_name_or_path")
     if not base:
         hint = "Give the base model, and pass this folder as --adapter."

@@ -248,9 +248,19 @@ class NeuralScorer:
             decision_of(settings),
             settings.get("temperature", 1.0),
             training=settings.get("training"),
-            curve=settings.get("curve"),
+            curve=_checked_curve(settings.get("curve")),
             **{**(neural or {}), **options},
         )
+
+
+def _checked_curve(curve: Any) -> tuple[Sequence[float], Sequence[float]] | None:
+    """A calibration curve of a saved scorer: two lists of numbers, of one length."""
+    if curve is None:
+        return None
+    margins, probabilities = (np.asarray(side, dtype=float) for side in curve)
+    if margins.ndim != 1 or margins.shape != probabilities.shape or not len(margins):
+        raise BadInput("`curve` has two lists of numbers of one length.")
+    return curve
 
 
 def _pretrained(folder: Path) -> Any:

@@ -216,6 +216,9 @@ class DiscriminatorRun:
     )
     output_dir: str = field(default="runs/discriminator", metadata={"help": "Output folder."})
     resume: bool = field(default=False, metadata={"help": "Continue from the last checkpoint."})
+    overwrite: bool = field(
+        default=False, metadata={"help": "Replace a finished model that other settings made."}
+    )
     log_with: str | None = field(
         default=None, metadata={"help": "Tracker of Accelerate: tensorboard, wandb, trackio, all."}
     )
@@ -293,6 +296,9 @@ class GeneratorRun:
     )
     output_dir: str = field(default="runs/generator", metadata={"help": "Output folder."})
     resume: bool = field(default=False, metadata={"help": "Continue from the last checkpoint."})
+    overwrite: bool = field(
+        default=False, metadata={"help": "Replace a finished model that other settings made."}
+    )
     log_with: str | None = field(
         default=None, metadata={"help": "Tracker of Accelerate: tensorboard, wandb, trackio, all."}
     )

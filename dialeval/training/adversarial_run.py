@@ -1,6 +1,5 @@
 """Train a generator with rewards: pre-train it and its discriminator, alternate, test, save."""
 
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -12,7 +11,7 @@ from accelerate.utils import set_seed
 from dialeval._version import __version__
 from dialeval.dialogues import BadInput, Passages
 from dialeval.dialogues.types import TRAINED_AGAINST
-from dialeval.files import last_complete
+from dialeval.files import last_complete, remove_dir
 from dialeval.metrics.adversarial_results import AdversarialResults, PolicyRecord
 from dialeval.metrics.results import Result, from_plain, plain
 from dialeval.responders.generators import SETTINGS, Generator, load_generator, save_generator
@@ -36,7 +35,7 @@ from dialeval.training.rewards import RewardSource
 
 OnProgress = Callable[[dict[str, Any]], Any]
 PRETRAINED, REWARD, MANIFEST = "pretrained", "reward", "settings.json"
-_WITHOUT = ("output_dir", "resume", "log_with")
+_WITHOUT = ("output_dir", "resume", "overwrite", "log_with")
 
 
 def train_with_rewards(
@@ -277,5 +276,5 @@ def _save(
     if trainer.discriminator is not None:
         save_scorer(trainer.discriminator, folder / "discriminator")
     results.save(folder)
-    shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
+    remove_dir(folder / CHECKPOINT)
     (folder / WITHIN_LIMIT).unlink(missing_ok=True)

@@ -153,6 +153,8 @@ class CheckpointManager:
         self.folder, self.model, self.optimizer, self.writes = folder, model, optimizer, writes
         self.best: dict[str, torch.Tensor] = {}
         self.best_loss = float("inf")
+        self.history: list[Any] = []
+        """Progress at each validation; saved too, since a resumed run reports all of them."""
 
     def keep_if_better(self, loss: float) -> bool:
         """Keep a copy of the weights if they are the best so far."""
@@ -172,7 +174,9 @@ class CheckpointManager:
         """Write a checkpoint with the numbers of steps and of epochs without a better loss."""
         if self.folder is None or not self.writes:
             return
-        progress = {"step": step, "waited": waited, "best_loss": self.best_loss}
+        progress = {
+            "step": step, "waited": waited, "best_loss": self.best_loss, "history": self.history,
+        }  # fmt: skip
         save_checkpoint(self.folder, self.model, self.optimizer, progress, self.best)
 
     def resume(self) -> tuple[int, int]:
@@ -181,7 +185,7 @@ class CheckpointManager:
         if folder is None:
             return 0, 0
         progress = load_checkpoint(folder, self.model, self.optimizer)
-        self.best_loss = progress["best_loss"]
+        self.best_loss, self.history = progress["best_loss"], progress.get("history", [])
         best = folder / _BEST
         self.best = load_file(best) if best.is_file() else {}
         return progress["step"], progress["waited"]

@@ -1,6 +1,5 @@
 """Train a discriminator: read, split and pair a corpus, train, calibrate, test and save."""
 
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -13,6 +12,7 @@ from accelerate.utils import set_seed
 from dialeval._version import __version__
 from dialeval.dialogues import BadInput, Passages
 from dialeval.dialogues.splits import row_hashes
+from dialeval.files import remove_dir
 from dialeval.metrics.results import Result
 from dialeval.metrics.significance import bootstrap_ratios
 from dialeval.metrics.training_results import StepProgress, TrainingResults
@@ -23,10 +23,12 @@ from dialeval.scorers.base import Scorer
 from dialeval.scorers.baselines import LengthScorer, ResponseOnlyScorer, ShuffledContextScorer
 from dialeval.scorers.calibration import calibrate
 from dialeval.scorers.fitting import FitContext
+from dialeval.scorers.folders import SETTINGS
 from dialeval.scorers.neural import NeuralScorer
 from dialeval.scorers.registry import EVALUATORS, NETWORK, fit_function
 from dialeval.training.discriminator_settings import DiscriminatorRun
 from dialeval.training.networks import build_network
+from dialeval.training.output import check_finished, lasting
 from dialeval.training.pairs import make_pairs, pair_parts
 from dialeval.training.supervised import DiscriminatorConfig, DiscriminatorTrainer
 
@@ -57,8 +59,12 @@ def train_discriminator(
         `TrainingResults`: Held-out accuracies, as saved in `results.json`.
     """
     is_network = EVALUATORS.find(run.model).target == NETWORK
+    check_finished(run.output_dir, SETTINGS, _plain(run, config), run.overwrite)
     set_seed(config.seed)
-    accelerator = Accelerator(log_with=run.log_with, project_dir=run.output_dir)
+    try:
+        accelerator = Accelerator(log_with=run.log_with, project_dir=run.output_dir)
+    except ValueError as error:
+        raise BadInput(f"{error}.", hint="Give --log_with another tracker.") from None
     accelerator.init_trackers("dialeval-discriminator", config=_plain(run, config))
     pairs = pairs or make_pairs(run, config.seed)
     history: list[StepProgress] = []
@@ -155,8 +161,7 @@ def _train_network(
         on_progress(progress)
         logged = {name: value for name, value in progress.items() if name != "total"}
         accelerator.log(logged, step=progress["step"])
-        if "validation_loss" in progress:
-            history.append(progress)
+    history += trainer.checkpoints.history
     scorer = trainer.scorer
     scorer.name = run.model
     if run.tune == "lora":
@@ -253,7 +258,7 @@ def signature(run: DiscriminatorRun, config: DiscriminatorConfig, pairs: int) ->
 
 def _plain(run: DiscriminatorRun, config: DiscriminatorConfig) -> dict[str, Any]:
     """All settings that have a value, with lists as text."""
-    settings = {**asdict(run), **asdict(config)}
+    settings = lasting({**asdict(run), **asdict(config)})
     return {
         name: ",".join(value) if isinstance(value, list) else value
         for name, value in settings.items()
@@ -264,4 +269,4 @@ def _plain(run: DiscriminatorRun, config: DiscriminatorConfig) -> dict[str, Any]
 def _save(scorer: Scorer, results: TrainingResults, folder: Path) -> None:
     save_scorer(scorer, folder)
     results.save(folder)
-    shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
+    remove_dir(folder / CHECKPOINT)

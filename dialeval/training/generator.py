@@ -1,6 +1,5 @@
 """Train a generator: read and split a corpus, train, test, save and sample responses."""
 
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -30,6 +29,7 @@ from dialeval.dialogues import (
 )
 from dialeval.dialogues.storage import texts_of
 from dialeval.dialogues.types import text_hash
+from dialeval.files import remove_dir
 from dialeval.metrics.results import Result
 from dialeval.metrics.training_results import Sample, StepProgress, TrainingResults
 from dialeval.models import Seq2SeqConfig, Seq2SeqGenerator, VhredConfig, VhredGenerator
@@ -37,7 +37,7 @@ from dialeval.models.loading import from_pretrained
 from dialeval.models.tokenizers import bpe_tokenizer, word_tokenizer
 from dialeval.responders import respond
 from dialeval.responders.decoding import DECODINGS
-from dialeval.responders.generators import Generator, load_generator, save_generator
+from dialeval.responders.generators import SETTINGS, Generator, load_generator, save_generator
 from dialeval.responders.language import GeneratorResponder
 from dialeval.responders.prompts import PromptFormat
 from dialeval.settings.against import AgainstConfig
@@ -45,6 +45,7 @@ from dialeval.settings.training import NEW, GeneratorConfig, GeneratorRun
 from dialeval.training.against import against_facts, check_start, make_trainer
 from dialeval.training.latent import check_turns, collapse_warning, has_latent, latent_numbers
 from dialeval.training.likelihood import Examples, GeneratorTrainer
+from dialeval.training.output import check_finished, lasting
 
 CHECKPOINT = "checkpoint"
 PARTS = {"train": 0.9, "validation": 0.05, "test": 0.05}
@@ -79,6 +80,8 @@ def train_generator(
     """
     is_standalone = accelerator is None
     check_start(run, against)
+    settings = {**asdict(run), **asdict(config), **asdict(against or AgainstConfig())}
+    check_finished(run.output_dir, SETTINGS, settings, run.overwrite)
     checkpoint = Path(run.output_dir) / CHECKPOINT
     if checkpoint.exists() and not run.resume:
         raise BadInput(
@@ -92,15 +95,13 @@ def train_generator(
     generator = build(run, parts["train"])
     against = against or AgainstConfig()
     trainer = make_trainer(generator, parts["train"], config, against, accelerator, checkpoint)
-    history: list[StepProgress] = []
     for progress in trainer.train(parts["validation"]):
         if "perplexity" in progress:
             progress["samples"] = samples(generator, parts["validation"], run.samples)
-            history.append(progress)
         on_progress(progress)
         logged = {k: v for k, v in progress.items() if k not in ("total", "samples")}
         accelerator.log(logged, step=progress["step"])
-    results = _results(run, config, trainer, parts, history, against)
+    results = _results(run, config, trainer, parts, trainer.checkpoints.history, against)
     if accelerator.is_main_process:
         _save(generator, results, Path(run.output_dir))
     accelerator.wait_for_everyone()
@@ -227,7 +228,7 @@ def _results(
             Result(metric, "", "", value, nan, nan, n, made) for metric, value in numbers.items()
         ),
         warnings=tuple(warnings),
-        settings={**asdict(run), **asdict(config), **asdict(against)},
+        settings=lasting({**asdict(run), **asdict(config), **asdict(against)}),
         signature=made,
         training=made,
         history=tuple(history),
@@ -387,4 +388,4 @@ def _save(generator: Generator, results: TrainingResults, folder: Path) -> None:
     generator.training = {"signature": results.signature, "settings": results.settings}
     save_generator(generator, folder)
     results.save(folder)
-    shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
+    remove_dir(folder / CHECKPOINT)

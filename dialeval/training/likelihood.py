@@ -112,8 +112,10 @@ class GeneratorTrainer:
             waited = (
                 0 if self.checkpoints.keep_if_better(numbers["validation_loss"]) else waited + 1
             )
-            self.checkpoints.save(step, waited)
-            yield cast(StepProgress, {"step": step, "epoch": epoch, "total": total, **numbers})
+            progress = {"step": step, "epoch": epoch, "total": total, **numbers}
+            self.checkpoints.history.append(progress)
+            yield cast(StepProgress, progress)
+            self.checkpoints.save(step, waited)  # with what the caller adds to the progress
         self.checkpoints.restore_best()
         self.plain.eval()
 

@@ -101,8 +101,10 @@ class DiscriminatorTrainer:
             numbers = self.validate(validation)
             better = self.checkpoints.keep_if_better(numbers["validation_loss"])
             waited = 0 if better else waited + 1
-            self.checkpoints.save(step, waited)
-            yield cast(StepProgress, {"step": step, "epoch": epoch, "total": total, **numbers})
+            progress = {"step": step, "epoch": epoch, "total": total, **numbers}
+            self.checkpoints.history.append(progress)
+            yield cast(StepProgress, progress)
+            self.checkpoints.save(step, waited)  # with what the caller adds to the progress
         self.checkpoints.restore_best()
 
     def validate(self, validation: Passages) -> dict[str, float]:

@@ -38,6 +38,13 @@ def fuzz(
             refuse=case.refuse,
         )  # fmt: skip
         outcomes.append((case.name, outcome))
+        if outcome.kind not in harness.GOOD:
+            print(f"{len(outcomes)}: {outcome.kind}: {outcome.origin}   {case.name}", flush=True)
+        elif not len(outcomes) % 100:
+            print(
+                f"{len(outcomes)} of {len(drawn)} after {time.monotonic() - start:.0f} s",
+                flush=True,
+            )
     return outcomes
 
 

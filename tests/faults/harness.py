@@ -3,12 +3,14 @@
 import os
 import re
 import runpy
+import select
 import signal
 import sys
 import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +18,8 @@ RECIPES = Path(__file__).resolve().parents[2] / "recipes"
 CRASHED = 70
 """Exit code of a child that an exception ended."""
 GOOD = ("sentence", "accepted")
+FINDINGS = ("has seen dialogues that it is evaluated on",)
+"""What commands find in data, with an exit code of 1."""
 _FRAME = re.compile(r'File "[^"]*?((?:dialeval|recipes)/[^"]+)", line (\d+)')
 
 
@@ -90,15 +94,15 @@ def run(
     Returns:
         `Outcome`: How it ended.
     """
-    log = folder / ".log"
     start = time.monotonic()
     sys.stdout.flush()
+    reader, writer = os.pipe()  # a full disk must not be that of the log
     child = os.fork()
     if child == 0:
-        _child(argv, folder, log, before)
-    status = _wait(child, start + timeout)
+        _child(argv, folder, writer, before)
+    os.close(writer)
+    status, text = _wait(child, start + timeout, reader)
     seconds = time.monotonic() - start
-    text = log.read_text("utf-8", "replace") if log.exists() else ""
     if status is None:
         kind = "hang" if timeout >= 60 else "wrongly accepted" if refuse else "accepted"
         return Outcome(kind, -9, text, seconds)
@@ -113,30 +117,43 @@ def _kind(code: int, log: str, refuse: bool) -> str:
         return "traceback"
     if code == 0:
         return "wrongly accepted" if refuse else "accepted"
-    if "Error" in log or "Usage:" in log:
+    if any(text in log for text in ("Error", "Usage:", *FINDINGS)):
         return "sentence"
     return "aborted" if "Aborted" in log else "unclear"
 
 
-def _wait(child: int, deadline: float) -> int | None:
-    pause = 0.002
-    while True:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            return status
-        if time.monotonic() > deadline:
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            return None
-        time.sleep(pause)
-        pause = min(0.05, pause * 1.5)
+def _wait(child: int, deadline: float, reader: int) -> tuple[int | None, str]:
+    """The status of a child, if it ends in time, and what it printed."""
+    log = bytearray()
+    os.set_blocking(reader, False)
+    try:
+        while True:
+            done, status = os.waitpid(child, os.WNOHANG)
+            _drain(reader, log)
+            if done:
+                return status, log.decode("utf-8", "replace")
+            if time.monotonic() > deadline:
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+                return None, log.decode("utf-8", "replace")
+            select.select([reader], [], [], 0.02)
+            time.sleep(0.002)
+    finally:
+        os.close(reader)
 
 
-def _child(argv: Sequence[str], folder: Path, log: Path, before: Callable[[], None] | None) -> None:
+def _drain(reader: int, log: bytearray) -> None:
+    with suppress(BlockingIOError):
+        while data := os.read(reader, 1 << 16):
+            log += data
+
+
+def _child(
+    argv: Sequence[str], folder: Path, output: int, before: Callable[[], None] | None
+) -> None:
     code = CRASHED
     try:
         os.chdir(folder)
-        output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         nothing = os.open(os.devnull, os.O_RDONLY)
         for target, source in ((0, nothing), (1, output), (2, output)):
             os.dup2(source, target)

@@ -39,14 +39,15 @@ def test_an_output_of_somebody_else_is_still_refused(tmp_path):
         generate(load_responder("parrot"), talk(2, 3), output)
 
 
-@pytest.mark.parametrize("content", ["", "[1, ", "\x00"])
+@pytest.mark.parametrize("content", ["", "[1, ", "\x00", "[1, 2, 3]", '{"value": 3, "digest": ""}'])
 def test_a_torn_cache_is_computed_again(tmp_path, content):
     folder = RunFolder(tmp_path)
     path = folder.cache("key.json")
     path.parent.mkdir()
     path.write_text(content)
     assert folder.cached_json("key", lambda: [1, 2]) == [1, 2]
-    assert json.loads(path.read_text()) == [1, 2]
+    assert json.loads(path.read_text())["value"] == [1, 2]
+    assert folder.cached_json("key", lambda: pytest.fail("not cached")) == [1, 2]
 
 
 def test_the_lock_says_which_process_holds_it(tmp_path):
@@ -89,3 +90,73 @@ def test_training_that_was_killed_leaves_no_evaluator_under_old_settings(tmp_pat
     with pytest.raises(BadInput, match="no scorer.json here"):
         load_scorer(tmp_path / "zero")
     assert to_passages(talk(1, 2)) is not None
+
+
+def test_what_killed_processes_left_is_removed(tmp_path, monkeypatch):
+    import os
+    import subprocess
+    import sys
+
+    from dialeval.dialogues import storage
+    from dialeval.files import atomic_write_text, remove_dir
+
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    left, used = (tmp_path / f".a[1].json.{pid}.partial" for pid in (dead.pid, os.getppid()))
+    for path in (left, used):
+        path.write_text("{")
+    atomic_write_text(tmp_path / "a[1].json", "{}")
+    assert not left.exists() and used.exists()
+
+    for word in ("old", "partial", "trash"):
+        (tmp_path / f".checkpoint.{word}").mkdir()
+    (tmp_path / "checkpoint").mkdir()
+    remove_dir(tmp_path / "checkpoint")
+    assert not list(tmp_path.glob("*checkpoint*"))
+
+    monkeypatch.setattr(storage.tempfile, "tempdir", str(tmp_path))
+    for age in (0, 1000):
+        folder = tmp_path / f"dialeval-scratch-{age}"
+        folder.mkdir()
+        (folder / ".lock").touch()
+        moment = storage.time.time() - age
+        os.utime(folder / ".lock", (moment, moment))
+    current = storage.scratch.__wrapped__()
+    names = {path.name for path in tmp_path.glob("dialeval-scratch-*")}
+    assert names == {"dialeval-scratch-0", current.name}
+
+
+def test_vectors_do_not_depend_on_the_other_texts():
+    import numpy as np
+
+    from dialeval.models.embedding import CachedEmbedder
+
+    texts = [" ".join(["well", "then"] * size) + f" {size}" for size in range(1, 25)]
+    together, apart = CachedEmbedder(), CachedEmbedder()
+    whole = together(texts)
+    apart(texts[7:9])
+    assert np.array_equal(apart(texts[::-1])[::-1], whole)
+    assert np.array_equal(apart.states(texts), together.states(texts))
+
+
+def test_a_finished_model_of_other_settings_is_not_overwritten(tmp_path):
+    from dialeval.settings.training import DiscriminatorConfig, DiscriminatorRun
+    from dialeval.training.discriminator import train_discriminator
+    from dialeval.training.pairs import pair_parts
+
+    def train(**settings):
+        settings = {"max_pairs": 20, "max_eval_pairs": 10, "filter": "none", **settings}
+        run = DiscriminatorRun(model="svm-unigram", output_dir=str(tmp_path / "svm"), **settings)
+        config = DiscriminatorConfig()
+        pairs = pair_parts(to_passages(talk(60, 4)), None, run, config.seed)
+        return train_discriminator(run, config, pairs=pairs)
+
+    train()
+    before = (tmp_path / "svm" / "scorer.json").read_bytes()
+    train()  # the same one
+    assert (tmp_path / "svm" / "scorer.json").read_bytes() == before
+    with pytest.raises(BadInput, match=r"another run wrote here.*\(max_pairs\).*--overwrite"):
+        train(max_pairs=10)
+    assert (tmp_path / "svm" / "scorer.json").read_bytes() == before
+    train(max_pairs=10, overwrite=True)
+    train(max_pairs=10)

@@ -1,12 +1,14 @@
 """What gives a system away: planted cues come first, and equal sides have none."""
 
 import random
+from dataclasses import replace
 
 import pytest
 
-from dialeval.dialogues import Passage, Turn, to_passages
+from dialeval.dialogues import BadInput, Passage, Turn, to_passages
 from dialeval.metrics.cue_results import Cue
 from dialeval.protocols.evaluation.cue_marks import lexical_spans, marked, trait_spans
+from dialeval.protocols.evaluation.cue_traits import COPIED, copied_share
 from dialeval.protocols.evaluation.cues import closer_of, cues_of, find_cues, phrases_of
 from dialeval.protocols.leaks import find_leaks
 
@@ -85,3 +87,50 @@ def test_phrases_and_closers_and_spans():
     assert lexical_spans("no no no", ["no", "no"]) == [(0, 5)]
     assert trait_spans("so , yes .", "space before punctuation") == [(2, 4), (8, 10)]
     assert marked("plain", []).parts == ("plain",)
+
+
+def answered(n: int, reply) -> tuple:
+    """People with contexts of their own, and a system that replies to the last turn."""
+    turns = people(n, seed=5)
+    human = [
+        replace(row, context=(Turn("A", turn.response),))
+        for row, turn in zip(people(n), turns, strict=True)
+    ]
+    system = [row.with_response(reply(row.context[-1].text), "bot") for row in human]
+    return to_passages(human), to_passages(system)
+
+
+def test_a_parrot_is_given_away_by_repeating_a_turn():
+    human, system = answered(240, lambda turn: turn)
+    first = find_cues("bot", human, system, find_leaks(human, system))[0]
+    assert first.text == COPIED and first.system_share == pytest.approx(1)
+    assert first.accuracy > 0.99 and first.human_share < 0.2
+    assert first.examples[0].parts[1:] == (first.examples[0].text.rstrip("."), ".")
+
+
+def test_a_run_too_small_for_a_leak_check_still_shows_a_clear_cue():
+    human, system = answered(34, lambda turn: "I don't know.")
+    with pytest.raises(BadInput):
+        find_leaks(human, system)
+    texts = [cue.text for cue in cues_of({"bot": system}, human, {}, 0)]
+    assert any("know" in text for text in texts)
+
+
+def test_markdown_is_a_cue_and_is_marked():
+    first = cues(lambda text, rng: f"**{text}**\n- yes")[0]
+    named = {cue.text: cue for cue in cues(lambda text, rng: f"so {text} **yes** ok")}
+    assert first.accuracy > 0.99
+    assert named["Markdown"].examples[0].parts[1] == "**yes**" and named["Markdown"].hint
+
+
+def test_a_marker_and_the_word_inside_it_are_one_cue():
+    def edit(text, rng):
+        return f"{text} <unk> so" if rng.random() < 0.5 else text
+
+    texts = [cue.text for cue in cues(edit)]
+    assert len({"marker inside", "<unk>", "unk"} & set(texts)) == 1
+
+
+def test_the_share_of_copied_words_is_counted_by_hand():
+    assert copied_share("You do like it?", ["No", "Do you?"]) == 0.5
+    assert copied_share("...", ["Do you?"]) == 0 == copied_share("yes", [])

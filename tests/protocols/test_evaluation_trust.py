@@ -17,6 +17,7 @@ from dialeval.protocols.evaluation.evaluators import FitContext, fit_function
 from dialeval.protocols.evaluation.folds import scenario_folds, without_contexts
 from dialeval.protocols.evaluation.next_turns import next_turns
 from dialeval.protocols.evaluation.planted import planted_pairs
+from dialeval.reports.evaluation.headline import headlines
 from dialeval.settings.evaluation import EvaluationRun
 from tests.protocols.test_evaluation import Spy, answers, one, people, quick, register_spy
 
@@ -62,6 +63,11 @@ def test_a_bot_that_only_changes_the_format_is_named_by_its_leak(tmp_path, chats
     assert verdict.verdict != "indistinguishable"
     [flag] = [text for text in verdict.flags if text.startswith("format leak")]
     assert leak in flag and "after normalising both sides the evaluator's accuracy is" in flag
+    [item] = headlines(results)  # the first screen and the terminal
+    message = item.text if item.by_format else " ".join(item.warnings)
+    rule = max(results.leaks, key=lambda row: row.accuracy)
+    assert rule.rule in message and f"{100 * rule.accuracy:.0f} of 100" in message
+    assert "ormalised" in message and f"{100 * verdict.accuracy:.0f}" in message
     after = one(results, "adversuc_normalised", "bot", "surface").value
     assert after > one(results, "adversuc", "bot", "surface").value
     assert after == pytest.approx(0.5, abs=0.03)  # there is nothing else to detect

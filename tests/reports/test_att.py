@@ -315,7 +315,7 @@ def test_the_page_has_every_part_in_order(results, tmp_path):
     ids = page.values("id")
     assert [name for name in ids if name in order] == order and len(ids) == len(set(ids))
     assert {link[1:] for link in page.values("href")} <= set(ids)
-    assert page.values("role").count("img") == 1 + 3 + 3
+    assert page.values("role").count("img") == 5 + 1 + 3 + 3  # a bar for each defender first
     assert page.tags.count("caption") == page.tags.count("table")
     for text in ("ATT (.660) is above every other defender", ".970", "HvM .950 · P .870",
                  "by GAN turn 3", "clouds are full .", "(an empty reply)", "41.52", "0.8125",
@@ -326,7 +326,8 @@ def test_the_page_has_every_part_in_order(results, tmp_path):
 
 def test_a_darker_cell_is_a_better_defender_and_a_missing_one_has_no_shade(results, tmp_path):
     page = Page(write_att_report(save(tmp_path, results)))
-    shades = [float(style.split()[1].rstrip("%")) for style in page.values("style")]
+    styles = [style for style in page.values("style") if style.startswith("--shade")]
+    shades = [float(style.split()[1].rstrip("%")) for style in styles]
     known = [value for row in VALUES.values() for value in row if value is not None]
     pairs = sorted(zip(known, shades[: len(known)], strict=True))
     assert [shade for _, shade in pairs] == sorted(shade for _, shade in pairs)
@@ -350,11 +351,13 @@ def test_the_lowest_of_the_pool_is_marked_once_for_each_defender(tmp_path):
 
 def test_the_page_is_self_contained(results, tmp_path):
     page = Page(write_att_report(save(tmp_path, results)))
-    assert not {"script", "link", "img", "iframe"} & set(page.tags)
+    assert not {"link", "img", "iframe"} & set(page.tags)
+    assert page.tags.count("script") == 1 and not page.values("src")  # the folds
     assert all(link.startswith("#") for link in page.values("href"))
     source = json.dumps(page.attributes) + page.text
     assert "http://" not in source and "https://" not in source and "url(" not in source
-    assert "default-src 'none'; style-src 'unsafe-inline'" in page.values("content")
+    [policy] = [text for text in page.values("content") if text.startswith("default-src 'none'; ")]
+    assert "script-src 'sha256-" in policy and "unsafe-inline'; script" in policy
 
 
 def test_nothing_that_a_user_or_model_wrote_becomes_markup(results, tmp_path):
@@ -373,7 +376,7 @@ def test_nothing_that_a_user_or_model_wrote_becomes_markup(results, tmp_path):
     folder = save(tmp_path / "run", GameResults.from_dict(content))
     for path in (write_att_report(folder), write_att_summary(load_summary([folder]), tmp_path)):
         page = Page(path)
-        assert "script" not in page.tags and "\x1b" not in page.text
+        assert page.tags.count("script") == 1 and "\x1b" not in page.text
         assert not [name for name, _ in page.attributes if name.startswith("on")]
         assert "<script>alert(1)</script>" in page.text
 

@@ -172,7 +172,7 @@ def test_the_page_is_complete_and_marks_the_edits(results, tmp_path):
     path = write_robustness_report(tmp_path)
     text = path.read_text("utf-8")
     page = Page(text)
-    assert not page.open and "script" not in page.seen
+    assert not page.open and page.seen.count("script") == 1
     assert {link[1:] for link in page.links} <= set(page.ids)
     assert page.marks == ["I like", "like I"]
     for words in ("Strategies by systems", "AddNegation()", "a warning", "robustness:movement|n:30",
@@ -193,7 +193,7 @@ def test_texts_of_users_and_models_are_escaped(results):
 
     results = RobustnessResults.from_dict(nasty(results.to_dict()))
     page = render_report(results)
-    assert "<script" not in page and "\x1b" not in page and "&lt;script&gt;" in page
+    assert page.count("<script") == 1 and "\x1b" not in page and "&lt;script&gt;" in page
     Page(page)
     for part in (*headlines(results), *robustness_tables(results)):
         assert "\x1b" not in shown(part)

@@ -71,9 +71,16 @@ class Handler(BaseHTTPRequestHandler):
         size = int(self.headers["Content-Length"])
         self.body = json.loads(self.rfile.read(size))
         behaviour = self.server.arrive(self, self.body)
+        self.has_left = False
         try:
             behaviour(self)
         finally:
+            self.leave()
+
+    def leave(self) -> None:
+        """Count the request as answered, once: before the client can have the whole answer."""
+        if not self.has_left:
+            self.has_left = True
             self.server.leave()
 
     def log_message(self, format, *args):
@@ -87,6 +94,7 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(content) + more))
         self.end_headers()
+        self.leave()
         self.wfile.write(content)
 
 

@@ -150,6 +150,9 @@ def _say_roles(report: ReadReport, options: ReadOptions) -> None:
     if report.skipped:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in report.skipped.most_common())
         say(f"Skipped what is no turn: {kinds}")
+    if report.clashes:
+        names = escape(", ".join(f"{name} ({n:,})" for name, n in report.clashes.most_common()))
+        say(f"Left out extra columns with names of ours: {names}; the conversation's are kept.")
 
 
 def _say_skipped(problems: list[Any], most: int = 20) -> None:

@@ -22,7 +22,7 @@ def chat_record(record: Any, source: Source) -> Dialogue:
     )
     if not isinstance(messages, (list, tuple)):
         raise BadInput('expected a list of {"role", "content"} under "messages".')
-    taken = {*MESSAGE_LISTS, *_IDS, "corpus", "language"}
+    taken = {*MESSAGE_LISTS, *_IDS, "corpus", "language", "author"}
     return conversation(
         messages,
         source,
@@ -30,7 +30,7 @@ def chat_record(record: Any, source: Source) -> Dialogue:
         machine=_text(record.get("author")) or _text(record.get("model")),
         corpus=_text(record.get("corpus")),
         language=_text(record.get("language")) or None,
-        extra={key: value for key, value in record.items() if key not in taken},
+        extra=source.further({key: record[key] for key in record if key not in taken}),
     )
 
 

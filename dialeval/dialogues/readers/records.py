@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dialeval.dialogues.sources import BadInput, Source
+from dialeval.dialogues.storage import FORMULAS
 from dialeval.dialogues.types import Reply
 
 
@@ -70,12 +71,27 @@ def delimited_rows(source: Source, delimiter: str) -> Iterator[tuple[int, dict[s
             return
         except csv.Error as error:
             message = f"expected a table with quoted cells, but {error}."
-            source.report(BadInput(message, source.path, rows.line_num, "Quote it as CSV does."))
+            if "end of data" in str(error):
+                message = "a quote opens in this row and is never closed."
+            first = rows.line_num + 1  # of the row; the reader counts those it has read
+            source.report(BadInput(message, source.path, first, "Quote it as CSV does."))
             continue
         with source.record(rows.line_num):
             if None in row:
                 raise BadInput(f"expected {len(rows.fieldnames or ())} cells, found more.")
-            yield rows.line_num, {name: cell for name, cell in row.items() if cell is not None}
+            cells = {name: cell for name, cell in row.items() if cell is not None}
+            yield rows.line_num, {name: without_mark(cell) for name, cell in cells.items()}
+
+
+def without_mark(cell: Any) -> Any:
+    """A cell without the apostrophe that `write_passages` puts before a formula.
+
+    Examples:
+        >>> without_mark("'=1+1"), without_mark("'tis")
+        ('=1+1', "'tis")
+    """
+    is_marked = isinstance(cell, str) and cell[:1] == "'" and cell[1:2] in FORMULAS
+    return cell[1:] if is_marked and len(cell) > 1 else cell
 
 
 def document(source: Source, kind: type, what: str) -> Any:

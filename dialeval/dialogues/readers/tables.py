@@ -15,13 +15,8 @@ from dialeval.dialogues.readers.logs import (
 from dialeval.dialogues.readers.messages import MESSAGE_LISTS, chat_record
 from dialeval.dialogues.readers.records import delimited_rows
 from dialeval.dialogues.readers.turns import has_turns, read_turn_rows
-from dialeval.dialogues.sources import BadInput, Source
+from dialeval.dialogues.sources import SCHEMA_COLUMNS, BadInput, Source
 from dialeval.dialogues.types import Dialogue, Reply, Turn, alternate
-
-SCHEMA_COLUMNS = (
-    "id", "dialogue_id", "corpus", "language", "context", "response", "author", "speaker",
-    "source_dialogue_id", "following",
-)  # fmt: skip
 
 
 @reader(
@@ -93,16 +88,48 @@ def read_parquet(source: Source) -> Iterator[Dialogue]:
         raise BadInput(message, source.path, hint="Write the file again.") from None
     names = set(file.schema_arrow.names)
     if has_turns(names, source.columns):
-        yield from read_turn_rows(lambda _: enumerate(_parquet_rows(file), 1), source)
+        yield from read_turn_rows(lambda _: _numbered_rows(file, source), source)
         return
-    for number, record in enumerate(_parquet_rows(file), 1):
+    for number, record in _numbered_rows(file, source):
         with source.record(number):
             yield table_record(record, source)
 
 
-def _parquet_rows(file: Any) -> Iterator[dict[str, Any]]:
-    for batch in file.iter_batches(batch_size=1000):
-        yield from batch.to_pylist()
+def _numbered_rows(file: Any, source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows that can be read, with their numbers; the others are reported."""
+    for number, record in enumerate(_parquet_rows(file, source), 1):
+        with source.record(number):
+            if isinstance(record, BadInput):
+                raise record
+            yield number, record
+
+
+def _parquet_rows(file: Any, source: Source) -> Iterator[dict[str, Any] | BadInput]:
+    """The rows of a Parquet file; a corrupt page ends it, and is reported."""
+    batches = file.iter_batches(batch_size=1000)
+    while True:
+        try:
+            batch = next(batches, None)
+        except Exception as error:
+            hint = "Copy or write the file again."
+            message = f"the rest of the file cannot be read: {error}."
+            source.report(BadInput(message, source.path, hint=hint))
+            return
+        if batch is None:
+            return
+        try:
+            records = batch.to_pylist()
+        except Exception:  # text that is no UTF-8, a date out of range
+            records = [_parquet_row(batch.slice(row, 1)) for row in range(batch.num_rows)]
+        yield from records
+
+
+def _parquet_row(rows: Any) -> dict[str, Any] | BadInput:
+    """The one row of a table, or why it cannot be read."""
+    try:
+        return rows.to_pylist()[0]
+    except Exception as error:
+        return BadInput(f"this row cannot be read: {error}.")
 
 
 def table_record(record: Mapping[str, Any], source: Source) -> Dialogue:
@@ -135,7 +162,7 @@ def passage_record(record: Any, source: Source) -> Dialogue:
             raise BadInput(f"expected a text as {name}, found {values[name]!r:.60}.")
     read = {columns.get(name, name) for name in SCHEMA_COLUMNS}
     extra = {key: value for key, value in record.items() if key not in read and value is not None}
-    extra |= _extra(extra.pop("extra", None))
+    extra = source.further({**extra, "extra": _extra(extra.get("extra"))})
     reply = Reply(
         author=_text(values["author"]) or "human",
         text=values["response"],
@@ -237,7 +264,7 @@ def _extra(value: Any) -> Mapping[str, Any]:
             value = json.loads(value)
     if value and not isinstance(value, Mapping):
         raise BadInput(f"expected an object as extra, found {value!r:.60}.")
-    return {key: item for key, item in (value or {}).items() if key not in SCHEMA_COLUMNS}
+    return value or {}
 
 
 def _raise_missing(name: str, column: str, record: Mapping[str, Any]) -> None:

@@ -154,10 +154,10 @@ def read_threads(source: Source) -> Iterator[Dialogue]:
     """Threads: JSON lines with `dialogue_id` and `turns` of speaker and text."""
     for number, record in source.json_records():
         with source.record(number):
-            yield _thread(as_object(record, "a thread"))
+            yield _thread(as_object(record, "a thread"), source)
 
 
-def _thread(record: Mapping[str, Any]) -> Dialogue:
+def _thread(record: Mapping[str, Any], source: Source) -> Dialogue:
     fields = ("dialogue_id", "turns", "corpus", "language")
     turns = [_turn(as_object(turn, "a turn")) for turn in list_field(record, "turns")]
     non_empty(turn.text for turn in turns)
@@ -166,7 +166,7 @@ def _thread(record: Mapping[str, Any]) -> Dialogue:
         id=key_field(record, "dialogue_id") if "dialogue_id" in record else "",
         corpus=text_field(record, "corpus") if "corpus" in record else "",
         language=text_field(record, "language") if "language" in record else None,
-        extra={key: value for key, value in record.items() if key not in fields},
+        extra=source.further({key: record[key] for key in record if key not in fields}),
     )
 
 

@@ -32,6 +32,12 @@ _PATTERNS = {
     "outer white space": re.compile(r"\A\s+|\s+\Z"),
     "inner white space": re.compile(r"\s{2,}|[\t\r\n\xa0]"),
     "foreign characters": re.compile(r"[^\x00-\x7f]+"),
+    "Markdown": re.compile(
+        r"\*\*[^*\n]+\*\*|__[^_\s][^_\n]*__|`[^`\n]+`|^#{1,6} |^\s*(?:[-*•]|\d+[.)]) (?=\S)|"
+        r"\[[^\]\n]+\]\(\S+\)",
+        re.M,
+    ),
+    "emoji": re.compile("[\U0001f300-\U0001faff\u2600-\u27bf]+"),
 }
 _TRAITS = {trait.name: trait for trait in (*FORMAT_TRAITS, *CONTENT_TRAITS)}
 
@@ -53,6 +59,16 @@ def trait_spans(text: str, trait: str) -> list[Span]:
     """Where a trait of the format shows in a text; empty for a trait of the whole text."""
     pattern = _PATTERNS.get(trait)
     return [match.span() for match in pattern.finditer(text)] if pattern else []
+
+
+def trait_presence(texts: Sequence[str], name: str) -> np.ndarray | None:
+    """Which responses have a trait; `None` for a trait that is no matter of yes or no."""
+    trait = _TRAITS.get(name)
+    if trait is not None and trait.yes_no:
+        return np.nan_to_num(np.array([trait(text) for text in texts], dtype=float)) > 0
+    if trait is not None or name not in _PATTERNS:
+        return None
+    return np.array([bool(trait_spans(text, name)) for text in texts])
 
 
 def marked(text: str, spans: Iterable[Span]) -> CueExample:

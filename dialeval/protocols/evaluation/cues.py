@@ -9,13 +9,14 @@ correction for all of them. They are ranked by how often that rule alone is righ
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from dialeval.dialogues import BadInput
 from dialeval.dialogues.storage import Passages
 from dialeval.dialogues.tokens import tokens
-from dialeval.metrics.cue_results import LEXICAL, Cue
+from dialeval.metrics.cue_results import LEXICAL, TOO_FEW, Cue
 from dialeval.metrics.leak_results import Leak, LeakReport
 from dialeval.metrics.log_odds import LogOdds, log_odds
 from dialeval.metrics.significance import holm
@@ -24,7 +25,14 @@ from dialeval.protocols.evaluation.cue_marks import (
     Span,
     lexical_examples,
     trait_examples,
+    trait_presence,
 )
+from dialeval.protocols.evaluation.cue_traits import (
+    contexts_of,
+    further_examples,
+    further_features,
+)
+from dialeval.protocols.leaks import find_leaks
 from dialeval.protocols.leaks.features import Feature, Rule
 from dialeval.protocols.leaks.measures import responses
 from dialeval.protocols.leaks.rows import Rows, align
@@ -37,6 +45,11 @@ MIN_COUNT = 4
 NOTICEABLE = 1.96
 """Log-odds in standard deviations from which a candidate is tested."""
 SHOWN = 10
+MIN_DIALOGUES = 8
+"""Dialogues that each half needs: fewer than for the leak check, because Holm's correction lets
+only clear cues pass."""
+SAME = 0.8
+"""Correlation within one side from which two cues are the same thing."""
 MOST_RESPONSES = 20_000
 """Responses of each side in which cues are looked for."""
 SHOUTS = 0.3
@@ -148,10 +161,13 @@ class Texts:
             Sides, dialogues and halves.
         texts (`Sequence[str]`):
             The responses.
+        contexts (`Sequence`):
+            The turns before each of them.
     """
 
     rows: Rows
     texts: Sequence[str]
+    contexts: Sequence[Sequence[str]]
 
     @classmethod
     def read(cls, human: Passages, answers: Passages, seed: int) -> "Texts":
@@ -166,14 +182,20 @@ class Texts:
         Returns:
             `Texts`: Human responses first.
         """
-        rows = align(human, answers, seed)
+        rows = align(human, answers, seed, MIN_DIALOGUES)
         first, second = dict(responses(human, rows.human)), dict(responses(answers, rows.system))
-        return cls(rows, [side[at] for side in (first, second) for at in range(len(side))])
+        texts = [side[at] for side in (first, second) for at in range(len(side))]
+        contexts = [*contexts_of(human, rows.human), *contexts_of(answers, rows.system)]
+        return cls(rows, texts, contexts)
 
     def of(self, side: str) -> list[str]:
         """The responses of the `"human"` or the `"system"` side."""
         mask = self.rows.is_human == (side == "human")
         return [self.texts[at] for at in np.flatnonzero(mask).tolist()]
+
+    def system_contexts(self) -> list[Sequence[str]]:
+        """The contexts of the system's responses."""
+        return [self.contexts[at] for at in np.flatnonzero(~self.rows.is_human).tolist()]
 
 
 def find_cues(
@@ -187,7 +209,8 @@ def find_cues(
         human, answers (`Passages`):
             Human responses and the system's.
         report (`LeakReport`, *optional*):
-            Its leak check, whose traits are cues too.
+            Its leak check, whose traits are cues too; made here if there is none, because a run
+            with too few dialogues for a leak check may still have clear cues.
         seed (`int`, *optional*, defaults to 0):
             Seed of the halves and of resampling; that of the leak check.
 
@@ -201,17 +224,18 @@ def find_cues(
     texts = Texts.read(human, answers, seed)
     candidates = [row for kind in KINDS for row in candidates_of(kind, texts)]
     features = [candidate.feature() for candidate in candidates]
+    features += further_features(texts.texts, texts.contexts)
     examples = Examples(human, answers, texts.rows)
-    tested = measure_leaks(features, texts.rows, seed, ALPHA, examples) if features else []
-    traits = _traits(report)
-    leaks: list[tuple[Leak, Candidate | None]] = [*zip(tested, candidates, strict=True)]
-    leaks += [(leak, None) for leak in traits]
+    tested = measure_leaks(features, texts.rows, seed, ALPHA, examples)
+    report = report or find_leaks(human, answers, seed, min_dialogues=MIN_DIALOGUES)
+    leaks: list[tuple[Leak, Candidate | None]] = [*zip(tested, candidates, strict=False)]
+    leaks += [(leak, None) for leak in (*tested[len(candidates) :], *_traits(report))]
     adjusted = holm([leak.p_value for leak, _ in leaks])
     ranked = sorted(
         (pair for pair in zip(leaks, adjusted, strict=True) if pair[1] <= ALPHA),
         key=lambda pair: -pair[0][0].accuracy,
     )
-    kept = _without_duplicates(ranked)
+    kept = _without_duplicates(ranked, texts)
     return [_cue(system, leak, candidate, float(p), texts) for (leak, candidate), p in kept]
 
 
@@ -220,6 +244,7 @@ def cues_of(
     human: Passages,
     reports: Mapping[str, LeakReport],
     seed: int,
+    warn: Callable[[str], Any] | None = None,
 ) -> tuple[Cue, ...]:
     """What gives each system away; nothing about those with too few dialogues.
 
@@ -232,6 +257,8 @@ def cues_of(
             The leak check of each system.
         seed (`int`):
             Seed of the leak check.
+        warn (`Callable`, *optional*):
+            Called with a sentence where there are too few dialogues.
 
     Returns:
         `tuple[Cue, ...]`: Of one system after the other.
@@ -241,7 +268,8 @@ def cues_of(
         try:
             cues += find_cues(system, human, answers, reports.get(system), seed)
         except BadInput:
-            continue  # the leak check has warned of it
+            if warn is not None:
+                warn(f"{TOO_FEW} {system} away.")
     return tuple(cues)
 
 
@@ -267,29 +295,49 @@ def candidates_of(kind: str, texts: Texts) -> Iterator[Candidate]:
         yield Candidate(kind, str(row.word), row, present)
 
 
-def _traits(report: LeakReport | None) -> list[Leak]:
+def _traits(report: LeakReport) -> list[Leak]:
     """The traits of the leak check that say what to change."""
-    leaks = {leak.name: leak for leak in (*report.format, *report.content)} if report else {}
+    leaks = {leak.name: leak for leak in (*report.format, *report.content)}
     shouts = "upper-case letters" in leaks and leaks["upper-case letters"].system > SHOUTS
     left_out = [*_COMPOSITE, "capital at the start" if shouts else ""]
     return [leak for name, leak in leaks.items() if name not in left_out]
 
 
 def _without_duplicates(
-    ranked: Iterable[tuple[tuple[Leak, Candidate | None], float]],
+    ranked: Iterable[tuple[tuple[Leak, Candidate | None], float]], texts: Texts
 ) -> list[tuple[tuple[Leak, Candidate | None], float]]:
-    """At most `SHOWN`, without those that a stronger one contains or that contain it."""
+    """At most `SHOWN`, without those that say the same as a stronger one."""
     kept: list[tuple[tuple[Leak, Candidate | None], float]] = []
+    columns: list[np.ndarray | None] = []
     for pair in ranked:
         (leak, candidate), _ = pair
-        if len(kept) < SHOWN and not any(_is_same(leak, candidate, *other) for other, _ in kept):
+        if len(kept) == SHOWN or any(_is_same(leak, candidate, *other) for other, _ in kept):
+            continue
+        column = _presence(leak, candidate, texts)
+        if not any(_is_correlated(column, other, texts.rows.is_human) for other in columns):
             kept.append(pair)
+            columns.append(column)
     return kept
+
+
+def _presence(leak: Leak, candidate: Candidate | None, texts: Texts) -> np.ndarray | None:
+    """Which responses have a cue; `None` for a cue that is no matter of yes or no."""
+    return trait_presence(texts.texts, leak.name) if candidate is None else candidate.present
+
+
+def _is_correlated(first: np.ndarray | None, second: np.ndarray | None, human: np.ndarray) -> bool:
+    """Whether two cues come together within a side: between the sides all cues correlate."""
+    if first is None or second is None:
+        return False
+    sides = [(first[side], second[side]) for side in (human, ~human)]
+    varied = [pair for pair in sides if all(0 < column.sum() < len(column) for column in pair)]
+    return any(abs(np.corrcoef(*pair)[0, 1]) >= SAME for pair in varied)
 
 
 def _is_same(
     leak: Leak, candidate: Candidate | None, other_leak: Leak, other: Candidate | None
 ) -> bool:
+    """Whether a cue contains the other, or measures the same."""
     if candidate is None or other is None:
         names = {leak.name, other_leak.name}
         is_length = all(name.startswith("length in") for name in names)
@@ -311,7 +359,10 @@ def _cue(system: str, leak: Leak, candidate: Candidate | None, p_holm: float, te
         examples = lexical_examples(having, candidate.text.split(" "), keep)
     else:
         kind, odds, side = _kind(leak), None, "system"
-        examples = trait_examples(texts.of("system"), leak.name, leak.system >= leak.human)
+        replies = texts.of("system")
+        examples = further_examples(leak.name, replies, texts.system_contexts()) or trait_examples(
+            replies, leak.name, leak.system >= leak.human
+        )
     return Cue(
         system, kind, leak.name, side, leak.system, leak.human, leak.accuracy, leak.low, leak.high,
         p_holm, leak.rule, "" if kind in LEXICAL else leak.measures, odds, leak.hint, examples,

@@ -47,6 +47,8 @@ class EvaluationData:
             Human passages that another human answers too, and those answers.
         normalisers (`dict[str, Normaliser]`, *optional*):
             By system, what removes the format leaks between it and the humans.
+        command (`str`, *optional*):
+            The command line that was given; the report derives the next one from it.
     """
 
     human: Passages
@@ -55,6 +57,7 @@ class EvaluationData:
     training: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     second: tuple[Passages, Passages] | None = None
     normalisers: dict[str, Normaliser] = field(default_factory=dict)
+    command: str = ""
 
     @property
     def names(self) -> list[str]:

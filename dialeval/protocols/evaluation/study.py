@@ -149,6 +149,8 @@ class Study:
         settings = written_settings(
             self.run, self.evaluators, self.tables.folds, self.tables.contents, keys, protocol
         )
+        if self.data.command:
+            settings["command"] = self.data.command
         overwrite = self.run.overwrite
         self.tables.folder.check(settings, difference_of_settings, overwrite=overwrite)
         return plain(settings)
@@ -298,6 +300,7 @@ class Study:
 
     def _write_evaluation(self, settings: Mapping[str, Any]) -> EvaluationResults:
         main, strongest = self.tables.main, {row.system: row.evaluator for row in self.verdicts}
+        cues = self._cues()  # it may warn
         results = EvaluationResults(
             results=tuple(self.collector.results),
             warnings=tuple(self.collector.warnings),
@@ -305,7 +308,7 @@ class Study:
             signature=self._signature(),
             verdicts=tuple(self.verdicts),
             leaks=self.findings.leak_check.leaks,
-            cues=self._cues(),
+            cues=cues,
             curves=tuple(self.curves),
             examples=extreme_examples(self.data, main, strongest),
         )
@@ -315,7 +318,8 @@ class Study:
 
     def _cues(self) -> tuple[Cue, ...]:
         reports = self.findings.leak_check.reports
-        return cues_of(self.data.systems, self.data.human, reports, self.run.seed)
+        warn = self.collector.warn
+        return cues_of(self.data.systems, self.data.human, reports, self.run.seed, warn)
 
     def _signature(self) -> str:
         return signature(

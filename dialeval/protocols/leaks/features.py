@@ -68,14 +68,14 @@ def format_features(table: Table, rows: Rows) -> Iterator[Feature]:
         yield Feature(name, f"{clause} a marker", values, describe, _MARKER_HINT, has_marker)
     yield from (_from_trait(trait, table) for trait in FORMAT_TRAITS)
     values, clause = _is_cut_off(table, rows)
-    yield Feature("maximal length", clause, values, _yes_no(clause), _CUT_HINT)
+    yield Feature("maximal length", clause, values, describe_yes_no(clause), _CUT_HINT)
 
 
 def content_features(table: Table, rows: Rows) -> Iterator[Feature]:
     """Traits of the content: length, repetition and words."""
     yield from (_from_trait(trait, table) for trait in CONTENT_TRAITS)
     unit = "other training responses with the same words"
-    yield Feature("repeated response", unit, _repeats(table, rows), _numeric(unit))
+    yield Feature("repeated response", unit, _repeats(table, rows), describe_numeric(unit))
     for column, name in ((2, "first word"), (3, "last word")):
         values, describe = _category_scores(
             table.edge_codes[:, column], table, rows, f"the {name} is"
@@ -83,19 +83,22 @@ def content_features(table: Table, rows: Rows) -> Iterator[Feature]:
         yield Feature(name, f"log-odds (human) of the {name}", values, describe)
     unit = "log-odds (human) of the words"
     words, owner = np.asarray(table.words), np.asarray(table.owner)
-    yield Feature("vocabulary", unit, _scores(words, owner, rows), _numeric(unit))
+    yield Feature("vocabulary", unit, _scores(words, owner, rows), describe_numeric(unit))
 
 
 def _from_trait(trait: Trait, table: Table) -> Feature:
-    describe = _yes_no(trait.measures) if trait.yes_no else _numeric(trait.measures)
+    describe = describe_yes_no(trait.measures) if trait.yes_no else describe_numeric(trait.measures)
     return Feature(trait.name, trait.measures, table[trait.name], describe, trait.hint)
 
 
-def _yes_no(clause: str) -> Callable[[Rule], str]:
+def describe_yes_no(clause: str) -> Callable[[Rule], str]:
+    """What a rule on a yes-or-no trait says in words."""
     return lambda rule: f"{_side(rule.human[-1])} if {clause}"
 
 
-def _numeric(unit: str) -> Callable[[Rule], str]:
+def describe_numeric(unit: str) -> Callable[[Rule], str]:
+    """What a rule on a number says in words."""
+
     def describe(rule: Rule) -> str:
         bounds = [-np.inf, *rule.cuts, np.inf]
         system = [

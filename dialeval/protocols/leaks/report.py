@@ -14,13 +14,19 @@ from dialeval.dialogues.storage import Passages
 from dialeval.metrics.leak_results import Leak, LeakReport
 from dialeval.protocols.leaks.features import SHORTEST, Feature, content_features, format_features
 from dialeval.protocols.leaks.measures import Table, find_markers, measure
-from dialeval.protocols.leaks.rows import Rows, align
+from dialeval.protocols.leaks.rows import MIN_DIALOGUES, Rows, align
 from dialeval.protocols.leaks.trial import Examples, measure_leaks
 
 _CUT = ("maximal length", "unfinished sentence")  # leaks that cutting both sides removes
 
 
-def find_leaks(human: Passages, system: Passages, seed: int = 0, alpha: float = 0.05) -> LeakReport:
+def find_leaks(
+    human: Passages,
+    system: Passages,
+    seed: int = 0,
+    alpha: float = 0.05,
+    min_dialogues: int = MIN_DIALOGUES,
+) -> LeakReport:
     """How well each trait alone distinguishes the system from humans.
 
     Args:
@@ -31,11 +37,13 @@ def find_leaks(human: Passages, system: Passages, seed: int = 0, alpha: float = 
             Seed of the split into halves, and of resampling.
         alpha (`float`, *optional*, defaults to 0.05):
             Chance of any false alarm among all traits (Holm).
+        min_dialogues (`int`, *optional*, defaults to 20):
+            Dialogues that each half needs.
 
     Returns:
         `LeakReport`: All traits, significant or not.
     """
-    rows = align(human, system, seed)
+    rows = align(human, system, seed, min_dialogues)
     markers = find_markers(human, system, rows)
     table = measure(human, system, rows, markers)
     features = [*format_features(table, rows), *content_features(table, rows)]

@@ -10,7 +10,8 @@ from dialeval.dialogues.splits import row_hashes
 from dialeval.dialogues.storage import Passages
 from dialeval.dialogues.types import text_hash
 
-_MIN_DIALOGUES = 20  # dialogues in a half
+MIN_DIALOGUES = 20
+"""Dialogues that each half needs by default."""
 _EMPTY = np.uint64(text_hash([""]))
 
 
@@ -43,7 +44,7 @@ class Rows:
         return sum(len(np.unique(self.dialogue[side])) for side in sides)
 
 
-def align(human: Passages, system: Passages, seed: int) -> Rows:
+def align(human: Passages, system: Passages, seed: int, min_dialogues: int = MIN_DIALOGUES) -> Rows:
     """The responses to compare: in pairs where there are any, else as two samples.
 
     Args:
@@ -51,6 +52,8 @@ def align(human: Passages, system: Passages, seed: int) -> Rows:
             Both sides.
         seed (`int`):
             Seed of the split into halves.
+        min_dialogues (`int`, *optional*, defaults to 20):
+            Dialogues that each half needs.
 
     Returns:
         `Rows`: Row numbers, dialogues and halves.
@@ -75,7 +78,7 @@ def align(human: Passages, system: Passages, seed: int) -> Rows:
     train, fold = _halves(dialogue, seed)
     is_human = np.arange(len(dialogue)) < len(human_index)
     rows = Rows(human_index, system_index, paired, is_human, dialogue, train, fold)
-    _check_size(rows)
+    _check_size(rows, min_dialogues)
     return rows
 
 
@@ -114,15 +117,15 @@ def _halves(dialogue: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return (hashes & 1).astype(bool)[inverse], (hashes & 2).astype(bool)[inverse]
 
 
-def _check_size(rows: Rows) -> None:
+def _check_size(rows: Rows, least: int) -> None:
     sides = (rows.is_human, ~rows.is_human)
     sizes = [
         min(len(np.unique(rows.dialogue[half & side])) for side in sides)
         for half in (rows.train, rows.test)
     ]
-    if min(sizes) < _MIN_DIALOGUES:
+    if min(sizes) < least:
         raise BadInput(
-            f"A leak check needs at least {_MIN_DIALOGUES} dialogues for training and "
-            f"{_MIN_DIALOGUES} for the test, but got {sizes[0]} and {sizes[1]}.",
+            f"A leak check needs at least {least} dialogues for training and "
+            f"{least} for the test, but got {sizes[0]} and {sizes[1]}.",
             hint="Give more dialogues, and check that their `dialogue_id` differ.",
         )

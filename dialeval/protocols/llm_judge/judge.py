@@ -125,7 +125,7 @@ class LlmJudge:
         answers: dict[str, tuple[Answer, ...]] = {}
         if self._path is None or not self._path.is_file():
             return answers
-        for line in self._path.read_text("utf-8").splitlines():
+        for line in self._path.read_text("utf-8", "replace").split("\n"):
             try:
                 row = json.loads(line)
                 answers[row["question"]] = tuple(Answer(**answer) for answer in row["answers"])

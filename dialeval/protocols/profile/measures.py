@@ -12,8 +12,8 @@ from dialeval.metrics.rank_effects import cliffs_delta
 from dialeval.metrics.results import Result, signature
 from dialeval.metrics.significance import holm
 from dialeval.protocols.profile.traits import TRAITS, BehaviourTrait
-from dialeval.protocols.unpaired.piles import HUMAN
 
+HUMAN = "human"
 MIN_DIALOGUES = 3
 """Dialogues that a pile needs for an interval."""
 

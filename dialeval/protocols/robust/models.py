@@ -1,6 +1,5 @@
 """The generators of the study: built, trained, trained against strategies, saved and loaded."""
 
-import shutil
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -10,7 +9,7 @@ from accelerate import Accelerator
 from accelerate.utils import set_seed
 
 from dialeval.dialogues import BadInput, Passages
-from dialeval.files import atomic_dir
+from dialeval.files import atomic_dir, remove_dir
 from dialeval.metrics.training_results import StepProgress
 from dialeval.protocols.robustness.cases import file_name
 from dialeval.responders.generators import Generator, load_generator, save_generator
@@ -104,14 +103,16 @@ class ModelFactory:
         """Train unless the folder is there; only complete models have their folder."""
         folder = Path(self.run.output_dir) / "models" / file_name(target) / str(seed)
         folder = folder / file_name(name)
+        checkpoint = folder.with_name(f"{folder.name}.checkpoint")
         if folder.is_dir():
+            if self.accelerator.is_main_process:
+                remove_dir(checkpoint)
             return folder
         title = f"{target}, {name}" + (f", seed {seed}" if self.run.seeds > 1 else "")
         self.on_progress(title, None)
         config = replace(config, seed=seed)
         set_seed(seed)
         generator = self._generator(target, start)
-        checkpoint = folder.with_name(f"{folder.name}.checkpoint")
         train = self.parts["train"]
         trainer = make_trainer(generator, train, config, against, self.accelerator, checkpoint)
         for progress in trainer.train(self.parts["validation"]):
@@ -122,7 +123,7 @@ class ModelFactory:
         generator.training = {"signature": made, "settings": settings, "warnings": trainer.warnings}
         if self.accelerator.is_main_process:
             _save(generator, folder)
-            shutil.rmtree(checkpoint, ignore_errors=True)
+            remove_dir(checkpoint)
         self.accelerator.wait_for_everyone()
         self.accelerator.free_memory()
         return folder

@@ -19,6 +19,7 @@ from dialeval.responders.endpoint import EndpointResponder
 from dialeval.responders.journal import generate
 from dialeval.responders.language import GeneratorResponder
 from dialeval.responders.simple import RandomResponder
+from dialeval.saved import expecting
 
 logger = logging.getLogger(__name__)
 
@@ -134,10 +135,11 @@ def _replies(
         cut += [bool(passage.extra.get(CUT)) for passage in replies]
         return [passage.response for passage in replies]
     generated = generate(responder, contexts, journals / f"{file_name(name)}.jsonl")
-    lines = generated.path.read_text("utf-8").splitlines()
-    records = [json.loads(line) for line in lines if line.strip()]
-    cut += [bool(record.get(CUT)) for record in records]
-    return [record["response"] for record in records]
+    with expecting("responses of this run", generated.path, "Delete it, and run again."):
+        lines = generated.path.read_text("utf-8").split("\n")  # responses have other line ends
+        records = [json.loads(line) for line in lines if line.strip()]
+        cut += [bool(record.get(CUT)) for record in records]
+        return [record["response"] for record in records]
 
 
 def stored_answers(

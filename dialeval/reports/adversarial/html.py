@@ -7,6 +7,7 @@ from dialeval.files import atomic_write_text
 from dialeval.metrics.adversarial_results import AdversarialResults
 from dialeval.metrics.regs_results import RegsResults
 from dialeval.reports.adversarial.plots import curve_plots
+from dialeval.reports.adversarial.ranks import RANK_CAPTION, system_ranks
 from dialeval.reports.adversarial.study_rows import (
     Column,
     cell,
@@ -69,8 +70,8 @@ def render_study(results: RegsResults) -> str:
 def _study_view(results: RegsResults) -> dict[str, Any]:
     heads, kinds = columns(results), line_classes(results.methods)
     sections = {
-        "summary": "Summary", "table-3": "Table 3: all systems", "curves": "Curves of the training",
-        "table-1": "Table 1: responses side by side", "cost": "Cost and discriminators",
+        "summary": "Summary", "table-3": "All systems", "curves": "Curves of the training",
+        "table-1": "Responses side by side", "cost": "Cost and discriminators",
         "warnings": "Warnings", "settings": "Settings and versions",
     }  # fmt: skip
     return {
@@ -78,6 +79,8 @@ def _study_view(results: RegsResults) -> dict[str, Any]:
         "systems": results.systems,
         "methods": [(name, kinds[name]) for name in results.methods],
         "sentences": sentences(results),
+        "ranks": system_ranks(results),
+        "rank_caption": RANK_CAPTION,
         "columns": [head.title for head in heads],
         "rows": [
             (system, [_cell(results, head, system) for head in heads]) for system in results.systems

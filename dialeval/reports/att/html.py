@@ -10,6 +10,7 @@ from dialeval.files import atomic_write_text
 from dialeval.metrics.game_results import GameExample, GameResults, TurnRecord
 from dialeval.metrics.results import RESULTS, Result
 from dialeval.reports.att import plots
+from dialeval.reports.att.ranks import RANK_CAPTION, defender_ranks
 from dialeval.reports.att.rows import (
     HINT,
     LOWEST,
@@ -49,12 +50,12 @@ _FACTS = {
 }
 _TITLES = {
     "summary": "Summary",
-    "figure-2": "Figure 2: the games",
-    "table-2": "Table 2: attackers against defenders",
+    "figure-2": "The games",
+    "table-2": "Attackers against defenders",
     "held-out": "Fresh attackers",
     "pool": "The pool of attackers",
     "attackers": "Replies of the attackers",
-    "table-1": "Table 1: examples",
+    "table-1": "Examples",
     "components": "Components and cost",
     "warnings": "Warnings",
     "settings": "Settings and versions",
@@ -113,6 +114,8 @@ def _view(results: GameResults) -> dict[str, Any]:
     return {
         "sections": sections,
         "contents": shown,
+        "ranks": defender_ranks(results),
+        "rank_caption": RANK_CAPTION,
         "defenders": grid.defenders or results.defenders,
         "held_out_defenders": fresh.defenders,
         "n": format_count(max((cell.n for cell in grid.cells.values()), default=0)),

@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from dialeval.reports.att.rows import GamePoint
 from dialeval.reports.drawing import Frame
-from dialeval.reports.format import format_share
+from dialeval.reports.format import format_share, one_line, shorten
 
 _NAMES = ("turn", "accuracy after the attack")
 Curve = Sequence[GamePoint]
@@ -77,6 +77,8 @@ def games_plot(
     parts = _thresholds(frame, c_high)
     for name, points in games.items():
         parts += _curve(frame, points, kinds[name])
+    last_points = [(line[-1].turn, line[-1].value, name) for name, line in games.items() if line]
+    parts += frame.end_labels([(x, y, shorten(one_line(name), 18)) for x, y, name in last_points])
     return frame.to_svg(parts, _NAMES, alt)
 
 

@@ -12,6 +12,7 @@ from dialeval.metrics.game_results import GameResults
 from dialeval.metrics.results import Result, to_plain
 from dialeval.reports.att import plots
 from dialeval.reports.att.html import load_game, shaded_cell
+from dialeval.reports.att.ranks import rank_defenders
 from dialeval.reports.att.rows import (
     HERO,
     LOWEST,
@@ -27,6 +28,11 @@ from dialeval.reports.format import flatten, format_interval, format_list, forma
 from dialeval.reports.pages import render
 
 _OF_A_RUN = ("seed", "output_dir", "resume", "generator")  # may differ between runs of one study
+_RANK_CAPTION = (
+    "How often a defender scores the human reply above that of its worst attacker: mean over runs, "
+    "with the range from the lowest run to the highest, from never (0 %) to always (100 %); the "
+    "line in the middle is a random guess. The most robust defender first."
+)
 _FRESH = {LOWEST: "lowest of the fresh attackers", MEAN: "mean over fresh attackers"}
 
 
@@ -238,8 +244,8 @@ def _range(values: Spread) -> str:
 def _view(summary: GameSummary) -> dict[str, Any]:
     """What the template lays out."""
     titles = {
-        "figure-2": "Figure 2: the games",
-        "table-2": "Table 2: attackers against defenders",
+        "figure-2": "The games",
+        "table-2": "Attackers against defenders",
         "held-out": "Fresh attackers",
         "settings": "Settings",
     }
@@ -254,6 +260,20 @@ def _view(summary: GameSummary) -> dict[str, Any]:
         "summary": summary,
         "sections": sections,
         "contents": [("summary", "Summary"), *shown],
+        "rank_caption": _RANK_CAPTION,
+        "ranks": rank_defenders(
+            summary.defenders,
+            _as_results(summary.table.get(WORST, {})),
+            _as_results(summary.held_out.get(_FRESH[LOWEST], {})),
+        ),
+    }
+
+
+def _as_results(spreads: Mapping[str, Spread]) -> dict[str, Result]:
+    """Means with the range over runs, as the ranking takes them."""
+    return {
+        name: Result("", "", name, one.mean, one.low, one.high, one.n, "")
+        for name, one in spreads.items()
     }
 
 

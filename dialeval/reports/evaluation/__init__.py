@@ -2,7 +2,7 @@
 
 from dialeval.reports.evaluation.html import notebook_html, render_report, write_report
 from dialeval.reports.evaluation.table import evaluation_table, to_text
-from dialeval.reports.evaluation.terminal import headline_lines
+from dialeval.reports.evaluation.terminal import headline_lines, unmentioned_warnings
 from dialeval.reports.evaluation.text import to_latex, to_markdown
 
 __all__ = [
@@ -13,5 +13,6 @@ __all__ = [
     "to_latex",
     "to_markdown",
     "to_text",
+    "unmentioned_warnings",
     "write_report",
 ]

@@ -1,16 +1,10 @@
-"""What a reader needs beside a number: whether to trust it, what to be careful about, what next."""
+"""What a reader needs beside a number: whether to trust it, and what to be careful about."""
 
 import re
-import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dialeval.metrics.evaluation_results import (
-    DISTINGUISHABLE,
-    INCONCLUSIVE,
-    EvaluationResults,
-    Verdict,
-)
+from dialeval.metrics.evaluation_results import DISTINGUISHABLE, EvaluationResults, Verdict
 from dialeval.reports.evaluation.rows import Row, value_of
 from dialeval.reports.format import (
     finite,
@@ -26,6 +20,8 @@ FORMAT_LEAK = "format leak"
 """How the flag of a verdict about its format begins."""
 WIDE = 0.15
 """Width of an interval from which more contexts are recommended."""
+SAME_RESPONSE = "gives the same response"
+"""How the warning about a constant system goes on after its name."""
 FEW_DIFFERENT, SAME_REPLY = 0.5, 0.1
 """Share of different replies below which, and of one reply above which, replies repeat."""
 
@@ -37,20 +33,20 @@ class Trust:
     Args:
         level (`str`):
             `"reliable"`, `"weak"` or `"not measured"`.
-        text (`str`):
-            Why, with its ERE.
+        numbers (`str`):
+            Its ERE, and what to compare it with.
+        meaning (`str`, *optional*):
+            What follows for this verdict.
     """
 
     level: str
-    text: str
+    numbers: str
+    meaning: str = ""
 
-
-@dataclass(frozen=True)
-class NextStep:
-    """What to do next, in words and as a command."""
-
-    text: str
-    command: str
+    @property
+    def text(self) -> str:
+        """The numbers and what follows from them."""
+        return "; ".join(filter(None, (self.numbers, self.meaning))) + "."
 
 
 def trust_of(row: Row, verdict: str) -> Trust:
@@ -65,16 +61,16 @@ def trust_of(row: Row, verdict: str) -> Trust:
     error = value_of(row.ere)
     if error is None or row.by_transfer:
         other = f" (by transfer: {format_share(error)}, another quantity)" if error else ""
-        return Trust(NOT_MEASURED, f"The reliability error (ERE) was not measured{other}.")
+        return Trust(NOT_MEASURED, f"The reliability error (ERE) was not measured{other}")
     guess = 1 / 6 if row.three_scenarios else 0.25
     numbers = f"ERE {format_share(error)}: 0 is perfect, {format_share(guess)} a random guess"
     if error <= guess / 2:
-        return Trust(RELIABLE, f"{numbers}.")
+        return Trust(RELIABLE, numbers)
     if verdict == DISTINGUISHABLE:
         meaning = "the difference is real all the same, and a better evaluator may find more"
     else:
         meaning = "a better evaluator may find a difference that this one does not"
-    return Trust(WEAK, f"{numbers}; {meaning}.")
+    return Trust(WEAK, numbers, meaning)
 
 
 def warnings_of(
@@ -103,8 +99,8 @@ def warnings_of(
     """
     system = verdict.system
     accuracy, low = finite(verdict.accuracy), finite(verdict.low)
-    flags = [flag for flag in verdict.flags if not (by_format and flag.startswith(FORMAT_LEAK))]
-    lines = [sentence(flag) for flag in flags]
+    lines = [] if by_format else _leak(results, verdict, row)
+    lines += [sentence(flag) for flag in verdict.flags if not flag.startswith(FORMAT_LEAK)]
     if length is not None and low is not None and length >= low and length > 0.55:
         lines.append(f"Length alone does as well: it is right in {of_hundred(length)} cases.")
     lines += _repetition(results, system)
@@ -112,8 +108,19 @@ def warnings_of(
     if row.upper_bound and accuracy is not None:
         lines.append("The evaluator would be right more often with more training data.")
     about = [text for text in results.warnings if _is_about(text, system)]
-    lines += [text for text in about if not any(flag in text for flag in flags)]
+    lines += [text for text in about if not any(flag in text for flag in verdict.flags)]
     return list(dict.fromkeys(lines))
+
+
+def _leak(results: EvaluationResults, verdict: Verdict, row: Row) -> list[str]:
+    """The clearest format leak, with the accuracies as given and normalised."""
+    leaks = [leak for leak in results.leaks if leak.system == verdict.system]
+    if not leaks:
+        return [sentence(flag) for flag in verdict.flags if flag.startswith(FORMAT_LEAK)]
+    leak, wrong = max(leaks, key=lambda item: item.accuracy), value_of(row.normalised)
+    text = f"Format leak: “{one_line(leak.rule)}” alone is right in {of_hundred(leak.accuracy)} "
+    text += f"cases; the evaluator in {of_hundred(verdict.accuracy).split()[0]} as given"
+    return [f"{text}{'' if wrong is None else f', in {100 - 100 * wrong:.0f} normalised'}."]
 
 
 def _is_about(warning: str, system: str) -> bool:
@@ -125,6 +132,8 @@ def _repetition(results: EvaluationResults, system: str) -> Iterator[str]:
     def share(metric: str, name: str) -> float | None:
         return value_of(results.get(metric, name))
 
+    if any(f"{system} {SAME_RESPONSE}" in text for text in results.warnings):
+        return  # said already
     unique, top = share("unique", system), share("most_frequent", system)
     human, human_top = share("unique", "human"), share("most_frequent", "human")
     repeats = unique is not None and unique < FEW_DIFFERENT and (human or 1) > 1.5 * unique
@@ -141,37 +150,3 @@ def _width(verdict: Verdict) -> Iterator[str]:
             f"The interval is wide ({100 * (high - low):.0f} points): about "
             f"{format_count(3 * verdict.n)} more contexts would halve it."
         )
-
-
-def next_step(results: EvaluationResults, verdict: Verdict, by_format: bool) -> NextStep:
-    """The command that helps most with this verdict.
-
-    Args:
-        results (`EvaluationResults`):
-            Results of the run.
-        verdict (`Verdict`):
-            The verdict.
-        by_format (`bool`):
-            Whether the format gives the system away.
-
-    Returns:
-        `NextStep`: In words and as a command, in which the names of files are examples.
-    """
-    name = one_line(verdict.system)
-    file, folder = shlex.quote(f"{name}.jsonl"), str(results.settings.get("output_dir") or "")
-    system = shlex.quote(f"{name}={name}.jsonl")
-    start = f"dialeval evaluate --human human.jsonl --system {system}"
-    target = shlex.quote(f"{folder or 'runs/evaluation'}-2")
-    if by_format:
-        text = "Write both sides in one format, then evaluate the new files:"
-        return NextStep(text, f"dialeval data leaks human.jsonl {file} --normalise")
-    if verdict.verdict == DISTINGUISHABLE:
-        text = "Change what gives it away, and evaluate the new replies beside the old ones:"
-        newer = shlex.quote(f"{name}-2={name}-2.jsonl")
-        return NextStep(text, f"{start} --system {newer} -o {target}")
-    if verdict.verdict == INCONCLUSIVE or not verdict.verdict:
-        more = 2 * verdict.n if verdict.n else 1000
-        return NextStep("Evaluate more contexts:", f"{start} --limit {more} -o {target}")
-    run = shlex.quote(folder or "runs/evaluation")
-    command = f"dialeval annotate human.jsonl --from-run {run} --task real"
-    return NextStep("Ask people whether they notice a difference:", command)

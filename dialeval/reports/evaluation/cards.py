@@ -73,6 +73,7 @@ def _card(item: Headline, number: int, row: Row) -> View:
         "number": number, "system": item.system, "missing": False, "title": item.title,
         "tone": item.tone, "percent": format_percent(item.verdict.accuracy),
         "text": item.text, "certainty": item.certainty, "reason": item.reason,
+        "no_cues": item.no_cues,
         "verdict": verdict_phrase(item.verdict.verdict), "explanation": item.verdict.text,
         "reservations": _reservations(item.verdict), "warnings": item.warnings, "step": item.step,
         "trust": item.trust, "level": item.trust.level.replace(" ", "-"), "scale": scale_of(item),
@@ -103,7 +104,9 @@ def scale_of(item: Headline, short: bool = False) -> Markup:
 def _legend(item: Headline, row: Row) -> list[tuple[str, str, str]]:
     """Sign, value and name of everything on the scale."""
     value = format_percent(item.verdict.accuracy)
-    named = [("●", value, f"evaluator {row.label}".strip())] if value != NONE else []
+    wrong = NONE if item.verdict.accuracy is None else format_share(1 - item.verdict.accuracy, 2)
+    evaluator = f"evaluator {row.label}".strip() + f" (AdverSuc {wrong})"
+    named = [("●", value, evaluator)] if value != NONE else []
     return named + [
         (SIGNS[mark.kind], format_percent(mark.value), mark.name) for mark in item.marks
     ]

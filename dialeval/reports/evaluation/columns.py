@@ -27,13 +27,15 @@ from dialeval.reports.format import (
 )
 
 READING = (
-    "Accuracy: how often the evaluator is right; 50 % is chance. AdverSuc is 1 minus accuracy: 0 "
-    "when every response is recognised, .5 for a random guess.",
-    "Response only, context gain: machine-vs-random by the same evaluator trained without the "
-    "context, and what reading it adds.",
+    "Accuracy: how often the evaluator is right; 50 % is chance. AdverSuc is 1 minus accuracy.",
     "Relevance: 0 as random replies, 1 as human ones. ERE: 0 for a perfect evaluator, .25 for a "
     "random guess.",
-    "95 %: interval of the accuracy over dialogues and seeds; the others cover dialogues.",
+    "95 %: interval of this accuracy alone, over dialogues and seeds; that of a headline is wider, "
+    "because it holds for all evaluators at once.",
+)
+_WITHOUT_CONTEXT = (
+    "Response only, context gain: machine-vs-random by the same evaluator trained without the "
+    "context, and what reading it adds."
 )
 READING_ERE = (
     "Each scenario: AdverSuc and its deviation from the known value (.5, .5, 0, 0). ERE is the "
@@ -82,9 +84,12 @@ def columns_of(rows: Sequence[Row]) -> list[Column]:
     return [*_FIRST_COLUMNS, *errors, *_LAST_COLUMNS]
 
 
-def notes_of(rows: Sequence[Row]) -> list[str]:
-    """How to read the table: only what these rows need."""
+def notes_of(rows: Sequence[Row], columns: Sequence[Column] | None = None) -> list[str]:
+    """How to read the table: only what these rows and columns need."""
     reading = READING_ERE if only_reliability(rows) else READING
+    shown = [column.name for column in (columns_of(rows) if columns is None else columns)]
+    if "context gain" in shown:
+        reading = (*reading, _WITHOUT_CONTEXT)
     bound = [f"≤: {UPPER_BOUND}."] if any(row.upper_bound for row in rows) else []
     transfer = [TRANSFER] if any(row.by_transfer for row in rows) else []
     transfer += [THREE_SCENARIOS] if any(row.three_scenarios for row in rows) else []

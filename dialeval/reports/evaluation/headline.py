@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dialeval.metrics.cue_results import LEXICAL, Cue
+from dialeval.metrics.cue_results import LEXICAL, TOO_FEW, Cue
 from dialeval.metrics.evaluation_results import (
     DISTINGUISHABLE,
     INCONCLUSIVE,
@@ -14,7 +14,8 @@ from dialeval.metrics.evaluation_results import (
     Verdict,
 )
 from dialeval.metrics.results import SECOND_HUMAN
-from dialeval.reports.evaluation.advice import NextStep, Trust, next_step, trust_of, warnings_of
+from dialeval.reports.evaluation.advice import Trust, trust_of, warnings_of
+from dialeval.reports.evaluation.next_step import NextStep, next_step
 from dialeval.reports.evaluation.rows import Row, headline_verdicts, rows_of, value_of
 from dialeval.reports.format import (
     finite,
@@ -85,6 +86,8 @@ class Headline:
             What to be careful about.
         step (`NextStep`):
             What to do next.
+        by_format (`bool`, *optional*, defaults to `False`):
+            Whether the format gives it away.
     """
 
     system: str
@@ -96,6 +99,14 @@ class Headline:
     trust: Trust
     warnings: tuple[str, ...]
     step: NextStep
+    by_format: bool = False
+
+    @property
+    def no_cues(self) -> str:
+        """What to say where there are no cues."""
+        if any(text.startswith(TOO_FEW) for text in self.warnings):
+            return "not looked for: there are too few dialogues"
+        return "no single word, phrase, format or length"
 
     @property
     def tone(self) -> str:
@@ -112,6 +123,12 @@ class Headline:
             f"its replies hardly follow their contexts: relevance {format_share(relevance, 2)}, "
             "where 0 is random replies and 1 human ones"
         )
+
+    @property
+    def short_reason(self) -> str:
+        """The reason in a few words; may be empty."""
+        relevance = format_share(self.verdict.relevance, 2)
+        return f"ignores its context (relevance {relevance}; humans 1)" if self.reason else ""
 
     @property
     def certainty(self) -> str:
@@ -176,6 +193,7 @@ def _headline(
         trust=trust_of(row, verdict.verdict),
         warnings=tuple(warnings_of(results, verdict, row, length, by_format)),
         step=next_step(results, verdict, by_format),
+        by_format=by_format,
     )
 
 
@@ -241,11 +259,30 @@ def cue_phrase(cue: Cue) -> str:
         return f"{name}: {_shares(cue)}"
     if cue.rule.partition(" if ")[2] == cue.measures:
         return f"{one_line(cue.measures).removeprefix('it ')}: {_shares(cue)}"
+    if cue.text == "repeated response":
+        times, human = _number(cue.system_share), _number(cue.human_share)
+        return f"the same reply elsewhere: {times} times, {human} for humans"
+    if cue.measures.startswith("share of"):
+        system, human = format_percent(cue.system_share), format_percent(cue.human_share)
+        return f"{one_line(cue.measures)}: {system} on average, {human} for humans"
     system, human = _number(cue.system_share), _number(cue.human_share)
     if cue.kind == "length":
         unit = one_line(cue.measures)
         return f"length: {system} {unit} on average, {human} for humans"
     return f"{one_line(cue.measures)}: {system} on average, {human} for humans"
+
+
+def short_cue(cue: Cue) -> str:
+    """A cue in a few words, for a line of the terminal.
+
+    Examples:
+        >>> short_cue(Cue("bot", "opener", "i think", "system", .42, .03, .7, .6, .8, .01, ""))
+        'opens with “i think” (42 % / humans 3 %)'
+    """
+    name, _, facts = cue_phrase(cue).partition(": ")
+    for word in (" of its replies", " of human ones", " on average", " for humans"):
+        facts = facts.replace(word, "")
+    return f"{name} ({facts.replace(', ', ' / humans ')})"
 
 
 def _shares(cue: Cue) -> str:

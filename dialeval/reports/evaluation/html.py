@@ -1,6 +1,6 @@
 """An evaluation as one self-contained HTML page."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +11,17 @@ from dialeval.reports.drawing import line_classes
 from dialeval.reports.evaluation import sections
 from dialeval.reports.evaluation.cards import system_cards
 from dialeval.reports.evaluation.columns import columns_of
+from dialeval.reports.evaluation.headline import cue_phrase, headlines
 from dialeval.reports.evaluation.plots import Scores, read_scores
 from dialeval.reports.evaluation.replies import Replies, read_replies, reply_views
 from dialeval.reports.evaluation.rows import (
     SCENARIOS,
     UPPER_BOUND,
+    Row,
     as_evaluation,
-    headline_verdicts,
     only_reliability,
     rows_of,
     verdict_phrase,
-    verdict_sentences,
 )
 from dialeval.reports.evaluation.scatter import scatter_view
 from dialeval.reports.format import flatten, format_count
@@ -114,7 +114,7 @@ def _view(
         "n_systems": sum(name != SECOND_HUMAN for name in systems),
         "only_reliability": only_reliability(rows),
         "n_evaluators": sum(name not in REFERENCES for name in evaluators),
-        "n": format_count(max((row.adversuc.n or 0 for row in rows if row.adversuc), default=0)),
+        "n": format_count(_contexts(results, rows)),
         "verdicts": cards,
         "has_cues": bool(results.cues),
         "scatter": scatter_view(results),
@@ -136,14 +136,20 @@ def _view(
     }
 
 
+def _contexts(results: EvaluationResults, rows: Sequence[Row]) -> int:
+    """How many contexts were evaluated; each has a human and a machine response."""
+    counts = [verdict.n for verdict in results.verdicts if verdict.n]
+    return max(counts or [(row.adversuc.n or 0) // 2 for row in rows if row.adversuc], default=0)
+
+
 def notebook_html(results: RunResults) -> str:
     """The verdicts, the table and the warnings as HTML, for the output cell of a notebook."""
     results = as_evaluation(results)
     rows = rows_of(results)
     view = {
-        "verdicts": list(headline_verdicts(results).values()),
+        "headlines": headlines(results),
+        "cue_phrase": cue_phrase,
         "verdict_phrase": verdict_phrase,
-        "verdict_sentences": verdict_sentences,
         "columns": columns_of(rows),
         "rows": rows,
         "warnings": results.warnings,

@@ -11,7 +11,7 @@ from dialeval.metrics.evaluation_results import CurvePoint
 from dialeval.metrics.results import Result
 from dialeval.reports.drawing import Frame
 from dialeval.reports.evaluation.rows import Row, bounds_of, value_of
-from dialeval.reports.format import finite
+from dialeval.reports.format import finite, one_line, shorten
 
 _COLUMNS = ("system", "evaluator", "label", "fold", "score", "predicted_human", "tokens")
 _GRID = np.linspace(0, 1, 101)  # false positive rates at which the folds' curves are averaged
@@ -149,7 +149,20 @@ def histogram_plot(scores: Scores, alt: str, bins: int = 20) -> Markup:
         parts += [frame.area(x, 0 * x, share, f"band {kind}"), frame.line(x, share, f"line {kind}")]
     if (scores.predicted_human == (scores.score >= 0.5)).all():
         parts.append(frame.line([0.5, 0.5], frame.y, "chance"))
+    parts += _peak_labels(frame, x, shares)
     return frame.to_svg(parts, (_score_label(scores), "share"), alt)
+
+
+def _peak_labels(frame: Frame, x: np.ndarray, shares: Mapping[str, np.ndarray]) -> list[Markup]:
+    """The name of each side next to its highest bar, towards the middle of the picture."""
+    parts, middle = [], (frame.x[0] + frame.x[1]) / 2
+    for order, (kind, share) in enumerate(shares.items()):
+        at = int(share.argmax())
+        is_left = x[at] < middle
+        across = float(frame.across(x[at])) + (22 if is_left else -22)
+        name = f"label {kind}" + ("" if is_left else " end")
+        parts.append(frame.label(across, float(frame.up(share[at])) + 12 + 12 * order, kind, name))
+    return parts
 
 
 def _score_label(scores: Scores) -> str:
@@ -199,6 +212,8 @@ def length_plot(scores: Scores, alt: str) -> Markup:
     for kind, (tokens, mean, low, high) in lines.items():
         parts += [frame.area(tokens, low, high, f"band {kind}")]
         parts += [frame.line(tokens, mean, f"line {kind}"), frame.dots(tokens, mean, f"dot {kind}")]
+    last_points = [(line[0][-1], line[1][-1], kind) for kind, line in lines.items() if line.size]
+    parts += frame.end_labels(last_points)
     return frame.to_svg(parts, ("words in the response", _score_label(scores)), alt)
 
 
@@ -286,6 +301,10 @@ def learning_plot(
             parts.append(frame.area(n, low, high, f"band {classes[name]}"))
         parts.append(frame.line(n, value, f"line {classes[name]}"))
         parts.append(frame.dots(n, value, f"dot {classes[name]}"))
+    last_points = [
+        (line[0][-1], line[1][-1], shorten(one_line(name), 18)) for name, line in lines.items()
+    ]
+    parts += frame.end_labels(last_points)
     return frame.to_svg(parts, ("training examples", "accuracy"), alt)
 
 

@@ -49,7 +49,7 @@ def evaluation_table(results: RunResults, width: int = 100) -> Table:
     for column in columns:
         table.add_column(column.head, justify="right", no_wrap=True)
     _add_rows(table, rows, columns)
-    lines = [*notes_of(rows), one_line(results.signature)]
+    lines = [*notes_of(rows, columns), one_line(results.signature)]
     table.caption = Text("\n".join(line for line in lines if line))
     return table
 

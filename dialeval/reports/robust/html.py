@@ -14,7 +14,6 @@ from dialeval.reports.robust.rows import (
     NAMES,
     cell_keys,
     format_value,
-    headline,
     measured_groups,
     robust_grids,
     row_names,
@@ -22,17 +21,18 @@ from dialeval.reports.robust.rows import (
     table_nine,
     table_two,
     target_grid,
+    target_ranks,
     verdict_grid,
 )
 
 _TITLES = {
     "verdicts": "Verdicts",
     "map": "N-train and A-train",
-    "table-2": "Table 2",
-    "table-9": "Words and pieces (Table 9)",
+    "table-2": "Quality",
+    "table-9": "Words and pieces",
     "coverage": "Coverage",
     "targets": "Targets",
-    "examples": "Examples (Table 7)",
+    "examples": "Examples",
     "warnings": "Warnings",
     "settings": "Settings and versions",
 }
@@ -69,7 +69,8 @@ def _view(results: RobustResults) -> dict[str, Any]:
     return {
         "sections": sections,
         "contents": contents,
-        "headlines": [(name, headline(results, name)) for name in names],
+        "targets": names,
+        "ranks": target_ranks(results),
         "columns": COLUMNS,
         "measure": NAMES.get(results.measure, results.measure),
         "n": format_count(results.settings.get("contexts")),

@@ -1,6 +1,7 @@
 """Results of training against perturbations as tables of texts and as sentences."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from dialeval.metrics.results import Result
 from dialeval.metrics.robust_results import (
@@ -24,6 +25,7 @@ from dialeval.reports.format import (
     format_percent,
 )
 from dialeval.reports.grids import Grid
+from dialeval.reports.ranking import RankedBar, ranking
 
 KINDS = {"should_not_change": "should not change", "should_change": "should change"}
 NAMES = {
@@ -212,11 +214,28 @@ def robust_grids(results: RobustResults) -> list[Grid]:
     return [*tables, *([nine] if nine else []), target_grid(results)]
 
 
+HELPFUL = (HELPS, HELPS_BOTH, COSTS)
+"""Verdicts on training that helped against a strategy."""
+
+
+def target_ranks(results: RobustResults) -> list[dict[str, Any]]:
+    """Targets by the share of strategies against which training helped."""
+    bars = []
+    for target in (row.name for row in results.targets):
+        verdicts = [row for row in results.verdicts if row.target == target]
+        verdicts = [row for row in verdicts if row.measure == results.measure]
+        helped = sum(row.verdict in HELPFUL for row in verdicts)
+        share = helped / len(verdicts) if verdicts else None
+        number = f"{helped} of {len(verdicts)}"
+        bars.append(RankedBar(target, share, headline(results, target), number=number))
+    return ranking(bars)
+
+
 def headline(results: RobustResults, target: str) -> str:
     """A target in a sentence: where training helped."""
     verdicts = [row for row in results.verdicts if row.target == target]
     verdicts = [row for row in verdicts if row.measure == results.measure]
-    good = (HELPS, HELPS_BOTH, COSTS)
+    good = HELPFUL
     helped = [row.strategy for row in verdicts if row.verdict in good]
     controlled = [row for row in verdicts if row.against_control != NOT_MEASURED]
     left = [row.strategy for row in controlled if row.against_control in good]

@@ -25,6 +25,7 @@ from dialeval.reports.format import (
     format_signed,
 )
 from dialeval.reports.pages import render
+from dialeval.reports.robustness.ranks import strategy_ranks, system_ranks, title_of
 from dialeval.reports.robustness.rows import (
     KINDS,
     SIMILARITY,
@@ -45,8 +46,8 @@ _HINT = "Run `dialeval robustness` with this folder as its --output-dir."
 _TITLES = {
     "verdicts": "Verdicts",
     "map": "Strategies by systems",
-    "table-2": "Against the reference (Table 2)",
-    "table-4": "Similarity (Table 4)",
+    "table-2": "Against the reference",
+    "table-4": "Similarity",
     "coverage": "Coverage",
     "evaluators": "The evaluators themselves",
     "examples": "Worst examples",
@@ -100,6 +101,7 @@ def _view(results: RobustnessResults) -> dict[str, Any]:
             (name, title) for name, title in _TITLES.items() if sections[name] or name in _ALWAYS
         ],
         "systems": system_names(results),
+        "ranks": system_ranks(results),
         "quality": list(quality.values()),
         "similarity": list(SIMILARITY.values()),
         "notes": notes(results),
@@ -127,7 +129,9 @@ def _card(results: RobustnessResults, system: SystemRow) -> dict[str, Any]:
         })  # fmt: skip
     return {
         "name": system.name,
+        "title": title_of(results, system.name),
         "headline": headline(results, system.name),
+        "ranks": strategy_ranks(results, system.name),
         "more": describe_system(system),
         "rows": rows,
     }

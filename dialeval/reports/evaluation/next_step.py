@@ -1,0 +1,92 @@
+"""What to do next about a system: the command that helps most with its verdict."""
+
+import shlex
+from dataclasses import dataclass
+
+from dialeval.metrics.evaluation_results import (
+    DISTINGUISHABLE,
+    INCONCLUSIVE,
+    EvaluationResults,
+    Verdict,
+)
+from dialeval.reports.format import format_count, one_line
+
+_FOLDER = ("-o", "--output-dir")
+
+
+@dataclass(frozen=True)
+class NextStep:
+    """What to do next, in words and as a command."""
+
+    text: str
+    command: str
+
+
+def next_step(results: EvaluationResults, verdict: Verdict, by_format: bool) -> NextStep:
+    """The command that helps most with this verdict.
+
+    It repeats the command of the run where that is known; else names of files are examples.
+
+    Args:
+        results (`EvaluationResults`):
+            Results of the run.
+        verdict (`Verdict`):
+            The verdict.
+        by_format (`bool`):
+            Whether the format gives the system away.
+
+    Returns:
+        `NextStep`: In words and as a command.
+    """
+    name = one_line(verdict.system)
+    given = shlex.split(str(results.settings.get("command") or ""))
+    folder = str(results.settings.get("output_dir") or "runs/evaluation")
+    if by_format:
+        text = "Write both sides in one format, then evaluate the new files:"
+        human, system = _file(given, "human") or "human.jsonl", _system_file(given, name)
+        return NextStep(
+            text, shlex.join(["dialeval", "data", "leaks", human, system, "--normalise"])
+        )
+    if verdict.verdict == DISTINGUISHABLE:
+        text = "Change what gives it away, and evaluate the new replies beside the old ones:"
+        newer = f"{name}-2={'NEW_COLUMN' if '--pairs' in given else f'{name}-2.jsonl'}"
+        start = given or [*_example(name), "-o", folder]
+        return NextStep(text, shlex.join([*start, "--system", newer]))
+    if verdict.verdict == INCONCLUSIVE or not verdict.verdict:
+        return _more_contexts(given, name, folder, verdict.n)
+    command = shlex.join(["dialeval", "annotate", _file(given, "human") or "human.jsonl",
+                          "--from-run", folder, "--task", "real"])  # fmt: skip
+    return NextStep("Ask people whether they notice a difference:", command)
+
+
+def _example(name: str) -> list[str]:
+    return ["dialeval", "evaluate", "--human", "human.jsonl", "--system", f"{name}={name}.jsonl"]
+
+
+def _more_contexts(given: list[str], name: str, folder: str, n: int | None) -> NextStep:
+    more = str(2 * n if n else 1000)
+    target = ["-o", f"{folder}-2"]
+    if "--limit" in given[:-1]:
+        at = given.index("--limit")
+        start = _without_folder([*given[:at], *given[at + 2 :]])
+        return NextStep("Evaluate more contexts:", shlex.join([*start, "--limit", more, *target]))
+    text = f"Collect more replies, and evaluate at least {format_count(float(more))} contexts:"
+    return NextStep(text, shlex.join([*(_without_folder(given) or _example(name)), *target]))
+
+
+def _without_folder(given: list[str]) -> list[str]:
+    at = next((index for index, word in enumerate(given) if word in _FOLDER), None)
+    return given if at is None else [*given[:at], *given[at + 2 :]]
+
+
+def _file(given: list[str], option: str) -> str:
+    """The value of an option; empty where the command does not have it."""
+    name = f"--{option}"
+    return given[given.index(name) + 1] if name in given[:-1] else ""
+
+
+def _system_file(given: list[str], system: str) -> str:
+    """The file of a system, as the command names it."""
+    start = f"{system}="
+    specs = (word for word in given if word.startswith(start))
+    return next(specs, f"{start}{system}.jsonl").removeprefix(start)

@@ -1,0 +1,50 @@
+"""The output folder of a training: a finished model of another one is not overwritten silently."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dialeval.run_folder import RunFolder
+
+RESULTS = "results.json"
+_OF_THE_COMMAND = ("resume", "overwrite")
+_IGNORED = {"output_dir", "log_with", *_OF_THE_COMMAND}
+
+
+def lasting(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of a model, without how it came to be finished: a resumed run is no other one."""
+    return {name: value for name, value in settings.items() if name not in _OF_THE_COMMAND}
+
+
+def check_finished(
+    folder: Path | str, model: str, settings: Mapping[str, Any], overwrite: bool
+) -> None:
+    """Refuse a folder with a finished model that other settings made.
+
+    The same settings are trained again: a run that was killed while it cleaned up is such a one.
+
+    Args:
+        folder (`Path` or `str`):
+            Output folder.
+        model (`str`):
+            File that a finished model has.
+        settings (`Mapping`):
+            Settings of the new training.
+        overwrite (`bool`):
+            Whether it may be replaced.
+
+    Raises:
+        BadInput: It has one; the message names the settings that differ.
+    """
+    if (Path(folder) / model).is_file():
+        RunFolder(folder, RESULTS, key="settings").check(
+            json.loads(json.dumps(dict(settings), default=str)), _difference, overwrite=overwrite
+        )
+
+
+def _difference(previous: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
+    # Settings that an earlier version did not have are no difference.
+    names = [name for name in settings if name in previous and name not in _IGNORED]
+    other = [name for name in names if previous[name] != settings[name]]
+    return f"a finished model with other settings ({', '.join(other)})" if other else ""
