@@ -41,6 +41,8 @@ class FitContext:
             Folds in which support vector machines are calibrated.
         validation (`Passages`, *optional*):
             Held-out pairs; without them, evaluators that need some set part of the pairs aside.
+        encoders (`dict`, *optional*):
+            Further sentence encoders by their folder or Hub name.
     """
 
     embed: Any = field(default_factory=CachedEmbedder)
@@ -49,6 +51,15 @@ class FitContext:
     max_length: int | None = 128
     folds: int = 3
     validation: Passages | None = None
+    encoders: dict[str, CachedEmbedder] = field(default_factory=dict)
+
+    def encoder(self, source: str) -> CachedEmbedder:
+        """Another sentence encoder, loaded once, that reads every text once."""
+        if source not in self.encoders:
+            from dialeval.models.sentence_encoder import SentenceEncoder
+
+            self.encoders[source] = CachedEmbedder(SentenceEncoder(source))
+        return self.encoders[source]
 
     @cached_property
     def features(self) -> FeatureStore:
@@ -91,8 +102,10 @@ def fit_svm(
     )
 
 
-def fit_embedding(pairs: Passages, seed: int, context: FitContext) -> EmbeddingScorer:
-    """Logistic regression on sentence vectors, with the shared encoder.
+def fit_embedding(
+    pairs: Passages, seed: int, context: FitContext, *, encoder: str = "", name: str = "embedding"
+) -> EmbeddingScorer:
+    """Logistic regression on sentence vectors, with the shared encoder or another one.
 
     Args:
         pairs (`Passages`):
@@ -101,11 +114,16 @@ def fit_embedding(pairs: Passages, seed: int, context: FitContext) -> EmbeddingS
             Seed of the solver.
         context (`FitContext`):
             What evaluators share.
+        encoder (`str`, *optional*):
+            Folder or Hub name of another sentence encoder, for instance a multilingual one.
+        name (`str`, *optional*, defaults to `"embedding"`):
+            Name in tables.
 
     Returns:
         `EmbeddingScorer`: The fitted evaluator.
     """
-    return EmbeddingScorer.fit(pairs, seed, context.embed)
+    embed = context.encoder(encoder) if encoder else context.embed
+    return EmbeddingScorer.fit(pairs, seed, embed, name=name)
 
 
 def fit_stack(

@@ -120,6 +120,8 @@ ALL_EVALUATORS = (
     "minilm",
 )  # fmt: skip
 """What `--evaluator all` stands for; variants of these, such as svm-response, have to be named."""
+ENCODER_PREFIX = "embedding:"
+"""`embedding:ENCODER` is the evaluator `embedding` with another sentence encoder."""
 FROZEN = ("zero-shot",)
 """Evaluators that an evaluation applies without fitting them to its pairs."""
 
@@ -157,7 +159,9 @@ def fit_function(spec: str, **options: Any) -> Fit:
     Raises:
         BadInput: The name is unknown, or the object cannot be fitted.
     """
-    entry = EVALUATORS.find(spec)
+    if spec.startswith(ENCODER_PREFIX):
+        options = {**options, "encoder": spec.removeprefix(ENCODER_PREFIX), "name": spec}
+    entry = EVALUATORS.find("embedding" if spec.startswith(ENCODER_PREFIX) else spec)
     target = entry.load()
     if isinstance(target, type):
         return partial(_fit_class, target, spec, _accepted(_fit_method(target, spec), options))
@@ -250,7 +254,14 @@ def fitted_names(specs: Iterable[str] = ()) -> list[str]:
         (False, 'mine:Mine')
     """
     names = [name for name in EVALUATORS if name not in FROZEN]
-    return [*names, *(spec for spec in specs if is_object_spec(spec) and spec not in names)]
+    return [*names, *(spec for spec in specs if _is_open(spec) and spec not in names)]
+
+
+def _is_open(spec: str) -> bool:
+    """Whether a specification is fitted, though it is not registered."""
+    return is_object_spec(spec) or (
+        spec.startswith(ENCODER_PREFIX) and len(spec) > len(ENCODER_PREFIX)
+    )
 
 
 def scorer_class(kind: str | None, path: Path | str = "") -> Any:

@@ -10,8 +10,11 @@ from transformers import BertConfig, BertForSequenceClassification, BertModel
 from transformers import PreTrainedTokenizerFast as Fast
 
 from dialeval.dialogues import BadInput, Passage, Turn, to_passages
+from dialeval.models.sentence_encoder import SentenceEncoder
 from dialeval.protocols.evaluation.frozen import FrozenScorer, load_frozen, with_human_label
 from dialeval.scorers import load_scorer, save_scorer
+from dialeval.scorers.fitting import FitContext
+from dialeval.scorers.registry import fit_function, fitted_names
 from dialeval.scorers.text_classifier import TextClassifierScorer
 
 WORDS = ["[PAD]", "[UNK]", "tea", "is", "cold", "now", "good"]
@@ -106,3 +109,25 @@ def test_the_option_belongs_to_text_classifiers():
     assert with_human_label(None, None) is None
     with pytest.raises(BadInput, match="--human-label is for text classifiers"):
         with_human_label(["stack"], "human")
+
+
+def test_another_encoder_is_read_once_and_its_vectors_are_means(tmp_path):
+    torch.manual_seed(0)
+    BertModel(BertConfig(**SMALL)).save_pretrained(tmp_path / "encoder")
+    tokenizer().save_pretrained(tmp_path / "encoder")
+    encoder = SentenceEncoder(str(tmp_path / "encoder"))
+    texts = ["tea is cold", "good", "now is good"]
+    model = BertModel.from_pretrained(tmp_path / "encoder").eval()
+    for text, vector in zip(texts, encoder(texts), strict=True):
+        states = model(torch.tensor([tokenizer()(text)["input_ids"]])).last_hidden_state[0]
+        mean = states.mean(0).detach().numpy()
+        assert np.allclose(vector, mean / np.linalg.norm(mean), atol=1e-5)
+    spec, context = f"embedding:{tmp_path / 'encoder'}", FitContext()
+    assert spec in fitted_names([spec]) and "embedding:" not in fitted_names(["embedding:"])
+    human, machine = ["tea is cold", "tea is good"] * 10, ["now now", "good now"] * 10
+    rows = to_passages(passages(*human, *machine)).add_column("label", [1] * 20 + [0] * 20)
+    scorer = fit_function(spec)(rows, 0, context)
+    assert scorer.name == spec and f"vectors:{tmp_path / 'encoder'}" in scorer.signature
+    assert scorer(rows)[:20].mean() > scorer(rows)[20:].mean()
+    fit_function(spec)(rows, 1, context)
+    assert len(context.encoders) == 1

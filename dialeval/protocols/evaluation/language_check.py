@@ -32,7 +32,8 @@ def language_warnings(
         yield (
             f"The human responses are in {expected}, as far as function words and script show, but "
             f"{', '.join(readers)} read them with an encoder for English: they may detect less "
-            "than they could. The evaluator surface needs no encoder."
+            "than they could. The evaluator surface needs no encoder, and embedding:ENCODER takes "
+            "another one."
         )
     for name, answers in systems.items():
         language = language_of(answers["response"])
