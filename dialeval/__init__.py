@@ -45,6 +45,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; at run time names are i
     from dialeval.metrics.robustness_results import RobustnessResults
     from dialeval.metrics.unpaired_results import UnpairedResults
     from dialeval.perturbations import Perturbation
+    from dialeval.protocols.comparison.checks import assert_metrics
     from dialeval.protocols.leaks import find_leaks
     from dialeval.responders.base import Responder
     from dialeval.responders.registry import load_responder
@@ -71,6 +72,7 @@ _MODULES = {
     "metrics.robustness_results": ("RobustnessResults",),
     "metrics.unpaired_results": ("UnpairedResults",),
     "perturbations": ("Perturbation",),
+    "protocols.comparison.checks": ("assert_metrics",),
     "protocols.leaks": ("find_leaks",),
     "responders.base": ("Responder",),
     "responders.registry": ("load_responder",),
@@ -102,6 +104,7 @@ __all__ = [
     "UnpairedResults",
     "Verdict",
     "__version__",
+    "assert_metrics",
     "audit",
     "available",
     "evaluate",

@@ -154,8 +154,8 @@ def test_a_pile_in_two_languages_and_piles_in_different_ones_are_named():
     mixed = make_piles(
         spoken([english] * 20 + [german] * 12, "human"), {"bot": spoken([german] * 30, "bot")}
     ).warnings
-    assert any("human is in several languages (en 62 %, de 38 %" in text for text in mixed)
-    assert any("bot is in another language (de)" in text for text in mixed)
+    assert any("human is in several languages (English 62 %, German 38 %" in text for text in mixed)
+    assert any("bot is in another language (German)" in text for text in mixed)
 
 
 @pytest.mark.shared

@@ -11,6 +11,7 @@ from dialeval.dialogues.languages import language_shares
 from dialeval.dialogues.matching import partners
 from dialeval.dialogues.splits import row_hashes, sample_dialogues
 from dialeval.dialogues.types import text_key
+from dialeval.responders.base import cut_responses, cut_warning
 
 MIN_DIALOGUES = 10
 """Dialogues that a pile needs; below `FEW_DIALOGUES` there is a warning."""
@@ -216,6 +217,9 @@ def _response_warnings(name: str, passages: Passages) -> Iterable[str]:
         yield f"{times:,} of {name}'s {total:,} responses are the same: {text!r}."
     if counts[""]:
         yield f"{counts['']:,} of {name}'s {total:,} responses are empty."
+    cut = cut_responses(passages)
+    if cut:
+        yield f"{name}: {cut_warning(cut, total)}."
 
 
 def pair_piles(human: Passages, system: Passages, name: str) -> PilePair:

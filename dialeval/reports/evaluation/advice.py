@@ -100,14 +100,16 @@ def warnings_of(
     system = verdict.system
     accuracy, low = finite(verdict.accuracy), finite(verdict.low)
     lines = [] if by_format else _leak(results, verdict, row)
-    lines += [sentence(flag) for flag in verdict.flags if not flag.startswith(FORMAT_LEAK)]
+    flags = [flag for flag in verdict.flags if not flag.startswith(FORMAT_LEAK)]
+    lines += map(sentence, flags)
     if length is not None and low is not None and length >= low and length > 0.55:
         lines.append(f"Length alone does as well: it is right in {of_hundred(length)} cases.")
     lines += _repetition(results, system)
     lines += _width(verdict)
     if row.upper_bound and accuracy is not None:
         lines.append("The evaluator would be right more often with more training data.")
-    lines += [text for text in results.warnings if _is_about(text, system)]
+    about = [text for text in results.warnings if _is_about(text, system)]
+    lines += [text for text in about if not any(flag in text for flag in flags)]
     return list(dict.fromkeys(lines))
 
 
