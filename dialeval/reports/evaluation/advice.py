@@ -100,7 +100,8 @@ def warnings_of(
     system = verdict.system
     accuracy, low = finite(verdict.accuracy), finite(verdict.low)
     lines = [] if by_format else _leak(results, verdict, row)
-    lines += [sentence(flag) for flag in verdict.flags if not flag.startswith(FORMAT_LEAK)]
+    flags = [flag for flag in verdict.flags if not flag.startswith(FORMAT_LEAK)]
+    lines += map(sentence, flags)
     if length is not None and low is not None and length >= low and length > 0.55:
         lines.append(f"Length alone does as well: it is right in {of_hundred(length)} cases.")
     lines += _repetition(results, system)
