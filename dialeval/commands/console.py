@@ -1,6 +1,7 @@
 """Output of commands: results go to standard output, everything else to standard error."""
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
@@ -67,10 +68,14 @@ def progress_bar(title: str = "evaluating") -> Iterator[Callable[[float, float, 
 def quiet_libraries() -> None:
     """Switch off the progress bars of datasets and transformers: there is one of ours."""
     import datasets
-    from transformers.utils import logging
+    from huggingface_hub.utils import disable_progress_bars
 
     datasets.disable_progress_bars()
-    logging.disable_progress_bar()
+    disable_progress_bars()  # transformers, where it is imported later, follows this
+    if "transformers" in sys.modules:
+        from transformers.utils import logging
+
+        logging.disable_progress_bar()
 
 
 def _is_quiet() -> bool:

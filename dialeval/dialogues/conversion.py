@@ -2,15 +2,19 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from dialeval.dialogues.authors import authors, by_author
 from dialeval.dialogues.cutting import Cut
+from dialeval.dialogues.readers.logs import PREFERENCE, prompt_columns
+from dialeval.dialogues.readers.messages import MESSAGE_LISTS
+from dialeval.dialogues.readers.tables import table_record
+from dialeval.dialogues.readers.turns import has_turns, read_turn_rows
 from dialeval.dialogues.reading import ReadOptions, read
-from dialeval.dialogues.roles import add_names, check_role_exists
+from dialeval.dialogues.roles import add_names, check_one_role, with_side
+from dialeval.dialogues.sources import Source
 from dialeval.dialogues.storage import FEATURES, Passages, to_passages
 from dialeval.dialogues.types import Dialogue, Passage, Turn, alternate, text_key
 from dialeval.errors import BadInput
@@ -34,9 +38,10 @@ def as_passages(
     Args:
         data:
             A list of responses (with `contexts`); a list of conversations, each a list of chat
-            messages or of texts whose last one is the response; a list of dictionaries, a pandas
-            DataFrame or a `datasets.Dataset` with `context` and `response`, or with `messages`; a
-            path; or passages.
+            messages or of texts whose last one is the response; a list of dictionaries, a
+            dictionary of lists, a pandas DataFrame or a `datasets.Dataset` with `context` and
+            `response`, with `messages`, with `prompt` and `completion` or the like, or with one
+            turn a row (`conversation_id`, `speaker`, `text`); a path; or passages.
         author (`str`):
             Who wrote the responses: `"human"`, or the name of a system.
         contexts (`Sequence`, *optional*):
@@ -44,8 +49,9 @@ def as_passages(
         dialogue_ids (`Sequence`, *optional*):
             Which dialogue each row comes from. By default rows with the same context share one.
         role (`str`, *optional*):
-            For conversations and paths: every turn of this role is a response, the others are
-            context. By default the last message of a conversation is the response.
+            Whose turns are the responses, where the data are conversations: `"user"`,
+            `"assistant"`, or a speaker's name. Without it, the last message of a list is the
+            response, and a file with several roles is refused.
 
     Returns:
         `Passages`: In the order of the data; rows without an `id` get their position as the id.
@@ -58,9 +64,9 @@ def as_passages(
     if getattr(data, "features", None) == FEATURES:
         return data
     rows = _rows(data)
+    if contexts is None and _are_conversations(rows, role):
+        return _from_conversations(rows, author, role)
     _check_lengths(len(rows), author, contexts=contexts, dialogue_ids=dialogue_ids)
-    if role and contexts is None:
-        return _turns_of_role(rows, author, role, dialogue_ids)
     passages = [
         _passage(
             row,
@@ -76,40 +82,55 @@ def as_passages(
     return to_passages(passages)
 
 
-def _turns_of_role(
-    rows: Sequence[Any], author: str, role: str, dialogue_ids: Sequence[Any] | None
-) -> Passages:
-    """Every turn of a role in whole conversations.
-
-    Raises:
-        BadInput: No turn is by that role; lists the speakers.
-    """
-    speakers: Counter[str] = Counter()
-
-    def passages() -> Iterator[Passage]:
-        for index, row in enumerate(rows):
-            known = index if dialogue_ids is None else dialogue_ids[index]
-            dialogue = _whole_conversation(row, index, author, known)
-            add_names(speakers, (turn.speaker for turn in dialogue.turns))
-            yield from Cut(role=role)(dialogue)
-
-    cut = to_passages(passages())
-    if not len(cut):
-        check_role_exists(role, speakers, author)
-        raise BadInput(f"no turn of {role!r} has a context.", hint="Give whole conversations.")
-    return cut
+def _are_conversations(rows: list[Any], role: str | None) -> bool:
+    """Whether rows are read as a file of them would be, and not as contexts with responses."""
+    first = rows[0] if rows else ""
+    if isinstance(first, Mapping):
+        is_passage = {"context", "response"} <= set(first)
+        return not is_passage and ("messages" not in first or bool(role)) and _is_known(first)
+    is_chat = isinstance(first, Sequence) and bool(first) and isinstance(first[0], Mapping)
+    return bool(role) and is_chat and not isinstance(first, str)
 
 
-def _whole_conversation(row: Any, index: int, author: str, dialogue_id: Any) -> Dialogue:
-    record = row if isinstance(row, Mapping) else {"messages": row}
-    messages = record.get("messages")
-    if isinstance(messages, str) or not isinstance(messages, Sequence):
-        raise _bad_row(index, author, "expected a conversation: a list of messages or texts")
-    spoken = [item for item in messages if not (isinstance(item, Mapping) and _is_prompt(item))]
-    turns = _turns([item for item in spoken if _text(item)], index, author)
-    extra = {key: value for key, value in record.items() if key not in ("messages", "id")}
-    key = extra.pop("dialogue_id", record.get("id", dialogue_id))
-    return Dialogue(tuple(replace(turn, author=author) for turn in turns), str(key), extra=extra)
+def _is_known(row: Mapping[str, Any]) -> bool:
+    names = set(row)
+    is_log = set(MESSAGE_LISTS) & names or prompt_columns(names) or names >= PREFERENCE
+    return bool(is_log) or has_turns(names)
+
+
+def _from_conversations(rows: list[Any], author: str, role: str | None) -> Passages:
+    source = Source(Path(f"the data of {author}"))
+    records = [row if isinstance(row, Mapping) else {"messages": row} for row in rows]
+    passages, roles = [], Counter[str]()
+    cut = Cut(role=role)
+    for dialogue in _dialogues(records, source):
+        for passage in cut(with_side(dialogue, author, role)):
+            passages.append(passage)
+            if dialogue.by_role:
+                add_names(roles, [passage.speaker])
+    if not role:
+        check_one_role(roles, str(source.path), len(records))
+    selected = [passage for passage in passages if passage.author == author]
+    if not selected:
+        raise BadInput(f"there are no responses of {author}.", hint="Check role and authors.")
+    return to_passages(selected)
+
+
+def _dialogues(records: list[Mapping[str, Any]], source: Source) -> Iterator[Dialogue]:
+    plain = [{name: _plain(value) for name, value in record.items()} for record in records]
+    if has_turns(plain[0]):
+        yield from read_turn_rows(lambda _: enumerate(plain), source)
+        return
+    for index, record in enumerate(plain):
+        with source.record(index):
+            yield table_record(record, source)
+
+
+def _plain(value: Any) -> Any:
+    """A list in place of an array of numpy, which pandas has in its cells; no missing numbers."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return None if isinstance(value, float) and value != value else value
 
 
 def _from_path(path: str | PathLike[str], author: str, role: str | None = None) -> Passages:
@@ -145,13 +166,23 @@ def _rows(data: Any) -> list[Any]:
     """Rows of a list, a data frame or a dataset."""
     if hasattr(data, "to_dict") and hasattr(data, "columns"):  # pandas, without importing it
         return data.to_dict("records")
+    if isinstance(data, Mapping) and data and all(_is_column(value) for value in data.values()):
+        columns = [list(value) for value in data.values()]
+        if len({len(column) for column in columns}) > 1:
+            sizes = ", ".join(f"{name}: {len(value):,}" for name, value in data.items())
+            raise BadInput(f"the lists differ in length ({sizes}).", hint="Give equal lengths.")
+        return [dict(zip(data, row, strict=True)) for row in zip(*columns, strict=True)]
     if isinstance(data, Iterable) and not isinstance(data, Mapping):
         return list(data)
     raise BadInput(
         f"cannot read responses from an object of type {type(data).__name__}.",
-        hint="Give a list of texts, of chat messages or of dictionaries, a DataFrame, a Dataset or "
-        "a path.",
+        hint="Give a list of texts, of chat messages or of dictionaries, a dictionary of lists, a "
+        "DataFrame, a Dataset or a path.",
     )
+
+
+def _is_column(value: Any) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
 
 
 def _check_lengths(rows: int, author: str, **columns: Sequence[Any] | None) -> None:

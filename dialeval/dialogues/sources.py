@@ -52,6 +52,7 @@ class Source:
     location: dict[str, Any] = field(default_factory=dict)  # file and line of the current record
     answers: dict[str, str] = field(default_factory=dict)  # author to column, in one table for all
     skipped: Counter[str] = field(default_factory=Counter)  # what is no turn, by its kind
+    notes: dict[str, None] = field(default_factory=dict)  # how the file was understood, in order
 
     def __post_init__(self) -> None:
         self.path = Path(self.path)
@@ -67,7 +68,12 @@ class Source:
             location=self.location,
             answers=self.answers,
             skipped=self.skipped,
+            notes=self.notes,
         )
+
+    def note(self, sentence: str) -> None:
+        """Remember how the file was understood; the user reads it once."""
+        self.notes[sentence] = None
 
     def open(self) -> BinaryIO:
         """The bytes, unpacked where the name ends with `.gz`; a pipe is copied once."""

@@ -1,16 +1,15 @@
 """Texts as vectors, by a small pretrained encoder that comes in a Python package."""
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
-from torch.nn import functional as F
-from transformers import AutoModel, AutoTokenizer
 
-from dialeval.models.batching import pad, token_batches
 from dialeval.models.loading import from_pretrained
 from dialeval.models.packages import minilm_path
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 STATES = 4
 """Vectors of a text in [`MiniLm.states`]."""
@@ -38,6 +37,9 @@ class MiniLm:
     def __init__(
         self, device: str | None = None, max_length: int = 256, max_tokens: int | None = None
     ) -> None:
+        import torch
+        from transformers import AutoModel, AutoTokenizer
+
         path = minilm_path()
         self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         self.tokenizer = from_pretrained(AutoTokenizer, path, truncation_side="left")
@@ -55,6 +57,8 @@ class MiniLm:
         The first is the one that `__call__` returns; then the means of layers 1 and 3, and the
         last token of layer 3, which is the end mark where there is one.
         """
+        from dialeval.models.batching import token_batches
+
         states = np.empty((len(texts), STATES, self.model.config.hidden_size), np.float32)
         if not len(texts):
             return states
@@ -63,8 +67,18 @@ class MiniLm:
             states[rows] = self._pooled([ids[row] for row in rows]).cpu().numpy()
         return states
 
-    @torch.inference_mode()
-    def _pooled(self, ids: list[list[int]]) -> Tensor:
+    def _pooled(self, ids: list[list[int]]) -> "Tensor":
+        import torch
+
+        with torch.inference_mode():
+            return self._states_of(ids)
+
+    def _states_of(self, ids: list[list[int]]) -> "Tensor":
+        import torch
+        from torch.nn import functional as F
+
+        from dialeval.models.batching import pad
+
         batch = pad(ids, self.tokenizer.pad_token_id)
         inputs = {name: tensor.to(self.device) for name, tensor in batch.items()}
         layers = self.model(**inputs, output_hidden_states=True).hidden_states

@@ -12,7 +12,7 @@ from scipy.special import expit
 from tqdm.auto import tqdm
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, PreTrainedModel
 
-import dialeval.models  # noqa: F401  registers the architectures
+import dialeval.models.architectures  # noqa: F401  registers them
 from dialeval.dialogues import BadInput, Passage, Passages
 from dialeval.dialogues.encoding import Encoded, InputFormat
 from dialeval.dialogues.storage import chunks, iterate_passages

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -121,9 +122,20 @@ def read_files(
         for path, name in report.formats.items():
             say(f"Read [bold]{escape(Path(path).name)}[/] as [bold]{escape(name)}[/] "
                 "(another: --input-format NAME)")  # fmt: skip
+    for note in report.notes:
+        say(escape(note))
     _say_roles(report, options)
     _say_skipped(report.problems)
     return passages, report
+
+
+def check_files(paths: Sequence[str]) -> None:
+    """Refuse missing files and unknown formats before anything slow is imported."""
+    from dialeval.dialogues import format_of
+
+    for path in paths:
+        if path != "chitchat":
+            format_of(Path(path))
 
 
 def _say_roles(report: ReadReport, options: ReadOptions) -> None:
