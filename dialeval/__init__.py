@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; at run time names are i
         robustness,
         train_discriminator,
     )
-    from dialeval.api_audit import audit
+    from dialeval.api_piles import audit
     from dialeval.dialogues import (
         Cut,
         Dialogue,
@@ -58,7 +58,7 @@ _MODULES = {
         "evaluate", "load_evaluator", "load_generator", "perturb", "robustness",
         "train_discriminator",
     ),
-    "api_audit": ("audit",),
+    "api_piles": ("audit",),
     "dialogues": (
         "Cut", "Dialogue", "Filters", "Pairing", "Passage", "Passages", "ReadOptions", "Turn",
         "folds", "iterate", "overlap", "pair_folds", "read", "read_dialogues", "read_passages",

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from dialeval.responders.base import Responder
     from dialeval.responders.generators import Generator
     from dialeval.scorers.base import Scorer
-    from dialeval.settings.evaluation import EvaluationRun
 
 OnProgress = Callable[[int, int, str], Any]
 """Called with the number of finished steps, their total, and what is being done."""
@@ -75,13 +74,13 @@ def evaluate(
             Further settings of `EvaluationRun`, such as `folds=5` and `seeds=3`.
 
     Returns:
-        `EvaluationResults` or `UnpairedResults`: `print` shows the verdicts and a table, a notebook
-        the report. Where human and systems do not answer the same contexts, two piles of
-        conversations are compared by dialogue, and the results are `UnpairedResults`.
+        `EvaluationResults`: `print` shows the verdicts and a table, a notebook the report. Where
+        contexts are not shared, piles are compared by dialogue: `UnpairedResults`.
 
     Raises:
         BadInput: The data cannot be used; says which row and what to do.
     """
+    from dialeval.api_piles import evaluate_passages
     from dialeval.protocols.evaluation import EvaluationRun
 
     names = [evaluators] if isinstance(evaluators, str) else evaluators
@@ -99,33 +98,7 @@ def evaluate(
         )  # fmt: skip
         answers = _answers(systems, passages, contexts, seed, role)
         options = {} if on_progress is None else {"on_progress": on_progress}
-        return _evaluate(passages, answers, run, max_identical, bool(output_dir), options)
-
-
-def _evaluate(
-    human: Passages,
-    answers: dict[str, Passages],
-    run: "EvaluationRun",
-    max_identical: float,
-    keep: bool,
-    options: dict[str, Any],
-) -> "EvaluationResults | UnpairedResults":
-    """Evaluate on shared contexts, or by dialogue where there are none; write the report."""
-    from dialeval.protocols.evaluation import align
-    from dialeval.protocols.evaluation import evaluate as run_evaluation
-    from dialeval.protocols.unpaired import evaluate_piles, make_piles, shares_contexts
-    from dialeval.reports.evaluation import write_report
-    from dialeval.reports.unpaired import write_unpaired_report
-
-    paired = not answers or shares_contexts(human, answers)
-    results: EvaluationResults | UnpairedResults = (
-        run_evaluation(align(human, answers, max_identical=max_identical), run, **options)
-        if paired
-        else evaluate_piles(make_piles(human, answers), run, **options)
-    )
-    if keep:
-        (write_report if paired else write_unpaired_report)(Path(run.output_dir))
-    return results
+        return evaluate_passages(passages, answers, run, max_identical, bool(output_dir), **options)
 
 
 def perturb(

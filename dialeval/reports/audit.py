@@ -16,8 +16,8 @@ from dialeval.reports.drawing import Frame
 from dialeval.reports.format import NONE, format_p_value, one_line, plural
 from dialeval.reports.sections import SectionView, TableView, render_sections
 
-IN_TERMINAL, IN_PAGE = 10, 200
-"""Groups that are listed, besides those that stand out."""
+IN_TERMINAL, IN_PAGE = (10, 20), (200, 1_000)
+"""Groups that are listed, and most of them where more stand out."""
 _TITLES = {SHARE: "Share of machine-written replies", AT_MOST: "At most machine-written"}
 _CAN = (
     "It estimates which share of the replies machines wrote, over all of them or by group, with "
@@ -58,10 +58,10 @@ def audit_tables(results: AuditResults) -> list[RenderableType]:
     return parts
 
 
-def _shown(groups: Sequence[AuditGroup], most: int) -> list[AuditGroup]:
-    """The groups that stand out, and others up to a number."""
-    count = max(most, sum(group.stands_out for group in groups))
-    return list(groups[:count])
+def _shown(groups: Sequence[AuditGroup], limits: tuple[int, int]) -> list[AuditGroup]:
+    """The groups that stand out up to the second number, and others up to the first."""
+    count = max(limits[0], sum(group.stands_out for group in groups))
+    return list(groups[: min(count, limits[1])])
 
 
 def _group_rows(groups: Sequence[AuditGroup]) -> list[list[str]]:

@@ -1,16 +1,20 @@
-"""`dialeval.audit`: how much of data that is said to be human machines wrote, from Python."""
+"""`dialeval.audit`, and evaluations with or without shared contexts, from Python."""
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dialeval.dialogues import Passages
 from dialeval.dialogues.conversion import as_passages
 
 if TYPE_CHECKING:
     from dialeval.metrics.audit_results import AuditResults
+    from dialeval.metrics.evaluation_results import EvaluationResults
+    from dialeval.metrics.unpaired_results import UnpairedResults
+    from dialeval.settings.evaluation import EvaluationRun
 
 OnProgress = Callable[[int, int, str], Any]
 
@@ -68,4 +72,49 @@ def audit(
             from dialeval.reports.audit import write_audit_report
 
             write_audit_report(Path(output_dir))
+    return results
+
+
+def evaluate_passages(
+    human: Passages,
+    answers: Mapping[str, Passages],
+    run: "EvaluationRun",
+    max_identical: float = 0.2,
+    keep: bool = True,
+    **options: Any,
+) -> "EvaluationResults | UnpairedResults":
+    """Evaluate on shared contexts, or as piles by dialogue where contexts are not shared.
+
+    Args:
+        human (`Passages`):
+            Human responses.
+        answers (`Mapping[str, Passages]`):
+            Responses of each system.
+        run (`EvaluationRun`):
+            Settings.
+        max_identical (`float`, *optional*, defaults to 0.2):
+            Share of a system's replies that may be identical to the human's.
+        keep (`bool`, *optional*, defaults to `True`):
+            Whether `report.html` is written.
+        options:
+            Further options of the study, such as `on_progress`.
+
+    Returns:
+        `EvaluationResults` or `UnpairedResults`: Also written to the output folder.
+    """
+    from dialeval.protocols.evaluation import align
+    from dialeval.protocols.evaluation import evaluate as run_evaluation
+    from dialeval.protocols.unpaired import evaluate_piles, make_piles, shares_contexts
+    from dialeval.reports.evaluation import write_report
+    from dialeval.reports.unpaired import write_unpaired_report
+
+    systems = dict(answers)
+    paired = not systems or shares_contexts(human, systems)
+    results: EvaluationResults | UnpairedResults = (
+        run_evaluation(align(human, systems, max_identical=max_identical), run, **options)
+        if paired
+        else evaluate_piles(make_piles(human, systems), run, **options)
+    )
+    if keep:
+        (write_report if paired else write_unpaired_report)(Path(run.output_dir))
     return results
