@@ -93,9 +93,9 @@ def files(tmp_path, monkeypatch):
     write_table("bot.csv", [{"question": q, "reply": b} for q, _, b in rows])
     for name, answers in (("turns.csv", people), ("other.csv", bots)):
         write_table(name, [
-            {"ticket": n, "who": who, "said": text}
+            {"ticket": n, "who": speaker, "said": text}
             for n, (q, a) in enumerate(zip(questions, answers, strict=True))
-            for who, text in (("customer", q), ("agent", a))
+            for speaker, text in (("customer", q), ("agent", a))
         ])  # fmt: skip
     for folder, answers in (("real", people), ("simulated", bots)):
         Path(folder).mkdir()
