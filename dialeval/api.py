@@ -1,23 +1,24 @@
 """The functions behind `import dialeval`: from Python objects to results, a few lines each."""
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dialeval.dialogues import BadInput, Passage, Passages, iterate, to_passages
+from dialeval.dialogues import BadInput, Passages, iterate, to_passages
 from dialeval.dialogues.conversion import as_passages
-from dialeval.dialogues.storage import iterate_passages
 
 if TYPE_CHECKING:
     from dialeval.metrics.evaluation_results import EvaluationResults
     from dialeval.metrics.robustness_results import RobustnessResults
+    from dialeval.metrics.unpaired_results import UnpairedResults
     from dialeval.perturbations import Perturbation
     from dialeval.responders.base import Responder
     from dialeval.responders.generators import Generator
     from dialeval.scorers.base import Scorer
+    from dialeval.settings.evaluation import EvaluationRun
 
 OnProgress = Callable[[int, int, str], Any]
 """Called with the number of finished steps, their total, and what is being done."""
@@ -36,7 +37,7 @@ def evaluate(
     seed: int = 0,
     on_progress: OnProgress | None = None,
     **settings: Any,
-) -> "EvaluationResults":
+) -> "EvaluationResults | UnpairedResults":
     """Can the replies of systems be distinguished from a human's, and can that be trusted?
 
     Args:
@@ -73,13 +74,14 @@ def evaluate(
             Further settings of `EvaluationRun`, such as `folds=5` and `seeds=3`.
 
     Returns:
-        `EvaluationResults`: `print` shows the verdicts and a table, a notebook the report.
+        `EvaluationResults` or `UnpairedResults`: `print` shows the verdicts and a table, a notebook
+        the report. Where human and systems do not answer the same contexts, two piles of
+        conversations are compared by dialogue, and the results are `UnpairedResults`.
 
     Raises:
         BadInput: The data cannot be used; says which row and what to do.
     """
-    from dialeval.protocols.evaluation import EvaluationRun, align
-    from dialeval.protocols.evaluation import evaluate as run_evaluation
+    from dialeval.protocols.evaluation import EvaluationRun
 
     names = [evaluators] if isinstance(evaluators, str) else evaluators
     with ExitStack() as stack:
@@ -96,13 +98,32 @@ def evaluate(
         )  # fmt: skip
         answers = _answers(systems, passages, contexts, seed, role)
         options = {} if on_progress is None else {"on_progress": on_progress}
-        results = run_evaluation(
-            align(passages, answers, max_identical=max_identical), run, **options
-        )
-        if output_dir:
-            from dialeval.reports.evaluation import write_report
+        return _evaluate(passages, answers, run, max_identical, bool(output_dir), options)
 
-            write_report(Path(output_dir))
+
+def _evaluate(
+    human: Passages,
+    answers: dict[str, Passages],
+    run: "EvaluationRun",
+    max_identical: float,
+    keep: bool,
+    options: dict[str, Any],
+) -> "EvaluationResults | UnpairedResults":
+    """Evaluate on shared contexts, or by dialogue where there are none; write the report."""
+    from dialeval.protocols.evaluation import align
+    from dialeval.protocols.evaluation import evaluate as run_evaluation
+    from dialeval.protocols.unpaired import evaluate_piles, make_piles, shares_contexts
+    from dialeval.reports.evaluation import write_report
+    from dialeval.reports.unpaired import write_unpaired_report
+
+    paired = not answers or shares_contexts(human, answers)
+    results: EvaluationResults | UnpairedResults = (
+        run_evaluation(align(human, answers, max_identical=max_identical), run, **options)
+        if paired
+        else evaluate_piles(make_piles(human, answers), run, **options)
+    )
+    if keep:
+        (write_report if paired else write_unpaired_report)(Path(run.output_dir))
     return results
 
 
@@ -352,47 +373,10 @@ def _responder(name: str, value: Any, pool: Passages, seed: int) -> "Responder":
     if hasattr(value, "stream"):
         return value
     if callable(value):
+        from dialeval.responders.function import FunctionResponder
+
         return FunctionResponder(value, name)
     from dialeval.responders.registry import load_responder
 
     source = value.removeprefix(f"{name}=") if isinstance(value, str) else value
     return load_responder(source, seed=seed, pool=pool, name=name)
-
-
-class FunctionResponder:
-    """A Python function as a system.
-
-    Args:
-        function (`Callable[[list[str]], str]`):
-            From the texts of a context to a response.
-        name (`str`):
-            Name in tables.
-
-    Examples:
-        >>> from dialeval.dialogues import Passage, Turn
-        >>> shout = FunctionResponder(lambda turns: turns[-1].upper(), "shout")
-        >>> [(index, answer.response) for index, answer in
-        ...  shout.stream([Passage((Turn("A", "hi"),), "hello")])]
-        [(0, 'HI')]
-    """
-
-    def __init__(self, function: Callable[[list[str]], str], name: str):
-        self.function, self.name = function, name
-
-    @property
-    def signature(self) -> str:
-        """Name of the function; its code is not known."""
-        return f"function:{getattr(self.function, '__qualname__', self.name)}"
-
-    def stream(self, passages: "Passages | Sequence[Passage]") -> Iterator[tuple[int, Passage]]:
-        """The index of each passage, with the function's response."""
-        from dialeval.responders.base import answer
-
-        for index, passage in enumerate(iterate_passages(passages)):
-            text = self.function([turn.text for turn in passage.context])
-            if not isinstance(text, str):
-                raise BadInput(
-                    f"{self.name} returned {text!r:.80} for the context of passage {index}.",
-                    hint="Return the response as a text.",
-                )
-            yield index, answer(passage, text, self)

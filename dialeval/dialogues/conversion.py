@@ -2,24 +2,28 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from dialeval.dialogues.authors import authors, by_author
 from dialeval.dialogues.cutting import Cut
 from dialeval.dialogues.readers.logs import PREFERENCE, prompt_columns
 from dialeval.dialogues.readers.messages import MESSAGE_LISTS
 from dialeval.dialogues.readers.tables import table_record
 from dialeval.dialogues.readers.turns import has_turns, read_turn_rows
 from dialeval.dialogues.reading import ReadOptions, read
-from dialeval.dialogues.roles import add_names, check_one_role, with_side
+from dialeval.dialogues.roles import add_names, check_one_role, check_role_exists, with_side
 from dialeval.dialogues.sources import Source
-from dialeval.dialogues.storage import FEATURES, Passages, to_passages
+from dialeval.dialogues.storage import FEATURES, Passages, iterate, to_passages
 from dialeval.dialogues.types import Dialogue, Passage, Turn, alternate, text_key
 from dialeval.errors import BadInput
 
 Message = Mapping[str, Any]
 """`{"role": ..., "content": ...}`"""
+_FIELDS = ("context", "response", "messages", "id", "dialogue_id", "following", "author")
+"""Keys of a row that are no further columns."""
 
 
 def as_passages(
@@ -62,7 +66,7 @@ def as_passages(
         return data
     rows = _rows(data)
     if contexts is None and _are_conversations(rows, role):
-        return _from_conversations(rows, author, role)
+        return _from_conversations(rows, author, role, dialogue_ids)
     _check_lengths(len(rows), author, contexts=contexts, dialogue_ids=dialogue_ids)
     passages = [
         _passage(
@@ -95,12 +99,20 @@ def _is_known(row: Mapping[str, Any]) -> bool:
     return bool(is_log) or has_turns(names)
 
 
-def _from_conversations(rows: list[Any], author: str, role: str | None) -> Passages:
+def _from_conversations(
+    rows: list[Any], author: str, role: str | None, dialogue_ids: Sequence[Any] | None
+) -> Passages:
+    """Every turn of a role, or every response, in whole conversations."""
     source = Source(Path(f"the data of {author}"))
     records = [row if isinstance(row, Mapping) else {"messages": row} for row in rows]
-    passages, roles = [], Counter[str]()
+    if dialogue_ids is not None:
+        _check_lengths(len(rows), author, dialogue_ids=dialogue_ids)
+        pairs = zip(records, dialogue_ids, strict=True)
+        records = [{**record, "dialogue_id": str(id)} for record, id in pairs]
+    passages, roles, speakers = [], Counter[str](), Counter[str]()
     cut = Cut(role=role)
     for dialogue in _dialogues(records, source):
+        add_names(speakers, (turn.speaker for turn in dialogue.turns))
         for passage in cut(with_side(dialogue, author, role)):
             passages.append(passage)
             if dialogue.by_role:
@@ -109,6 +121,7 @@ def _from_conversations(rows: list[Any], author: str, role: str | None) -> Passa
         check_one_role(roles, str(source.path), len(records))
     selected = [passage for passage in passages if passage.author == author]
     if not selected:
+        check_role_exists(role, speakers, str(source.path))
         raise BadInput(f"there are no responses of {author}.", hint="Check role and authors.")
     return to_passages(selected)
 
@@ -137,13 +150,27 @@ def _from_path(path: str | PathLike[str], author: str, role: str | None = None) 
             "no such file.", name, hint="Check the path, or give the responses as a list."
         )
     options = ReadOptions(
-        author=None if author == "human" else author,
-        side=author,
-        role=role,
-        keep_duplicates=author != "human",
-        allow_empty=True,
+        side=author, role=role, keep_duplicates=author != "human", allow_empty=True
     )
-    return read(name, options)[0]
+    return _of_author(read(name, options)[0], author, name)
+
+
+def _of_author(passages: Passages, author: str, path: str) -> Passages:
+    """The responses of one author; in a system's file, of its only system whatever its name.
+
+    Raises:
+        BadInput: A file has responses of several systems, and none has that name.
+    """
+    names = authors(passages)
+    others = [name for name in names if name != "human"]
+    if author in names:
+        return by_author(passages, author)
+    if others and (author == "human" or len(others) > 1):
+        what = "no human responses, only those" if author == "human" else "responses"
+        message = f"it has {what} of {', '.join(others)}."
+        raise BadInput(message, path, hint="Name one of them, or say whose turns: role=...")
+    responses = by_author(passages, others[0]) if others else passages
+    return to_passages(replace(passage, author=author) for passage in iterate(responses))
 
 
 def _rows(data: Any) -> list[Any]:
@@ -191,9 +218,10 @@ def _passage(row: Any, index: int, author: str, context: Any, dialogue_id: Any) 
         text_key(turn.text for turn in turns),
     )
     following = record.get("following")
+    extra = {key: value for key, value in record.items() if key not in _FIELDS}
     return Passage(
         turns, response, author, id=str(record.get("id", index)), dialogue_id=str(dialogue),
-        following=following if isinstance(following, str) else None,
+        following=following if isinstance(following, str) else None, extra=extra,
     )  # fmt: skip
 
 

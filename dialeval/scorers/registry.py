@@ -135,6 +135,7 @@ SCORER_KINDS = {
     "joint": "dialeval.scorers.joint:JointScorer",
     "stack": "dialeval.scorers.stack:StackScorer",
     "zero-shot": "dialeval.scorers.zeroshot:ZeroShotScorer",
+    "text-classifier": "dialeval.scorers.text_classifier:TextClassifierScorer",
 }
 """Class of each `kind` in a saved scorer's settings."""
 

@@ -116,7 +116,7 @@ def test_a_role_selects_the_responses_of_conversations(data):
     passages = list(iterate(as_passages(data, author="sim", role="user")))
     assert [passage.response for passage in passages] == ["thanks 0", "thanks 1"]
     assert {passage.author for passage in passages} == {"sim"}
-    with pytest.raises(BadInput, match="no responses of sim"):
+    with pytest.raises(BadInput, match="no turn is by 'nobody', only by user"):
         as_passages(data, author="sim", role="nobody")
 
 

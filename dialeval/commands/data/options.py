@@ -11,6 +11,7 @@ import typer
 from rich.markup import escape
 
 from dialeval.commands.console import counting, err, say
+from dialeval.progress import is_quiet
 from dialeval.settings.inputs import InputSettings
 
 if TYPE_CHECKING:
@@ -39,10 +40,6 @@ Limit = Annotated[
     typer.Option(help="Maximum number of contexts, drawn by dialogue; 500 without --human."),
 ]
 Folds = Annotated[int, typer.Option(help="Number of cross-fitting folds, by dialogue.")]
-NewTokens = Annotated[int, typer.Option(help="Maximum response length of live systems.")]
-DecodingName = Annotated[
-    str, typer.Option(help="Decoding of live systems; see: dialeval list decodings")
-]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the results of another run.")]
 Turns = Annotated[
     str, typer.Option(help="Turns to edit: all, last, or numbers from 0 such as 0,-1.")
@@ -157,8 +154,9 @@ def _say_roles(report: ReadReport, options: ReadOptions) -> None:
 
 
 def _say_skipped(problems: list[Any], most: int = 20) -> None:
-    if problems:
-        err.print(f"[yellow]Skipped {len(problems)} bad record(s):[/]")
+    if not problems or is_quiet():
+        return
+    err.print(f"[yellow]Skipped {len(problems)} bad record(s):[/]")
     for problem in problems[:most]:
         location = f"{problem.path}:{problem.line}" if problem.line else problem.path
         err.print(f"  {location}: {problem.message}", soft_wrap=True, markup=False)
