@@ -1,15 +1,14 @@
 """The functions behind `import dialeval`: from Python objects to results, a few lines each."""
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dialeval.dialogues import BadInput, Passage, Passages, iterate, to_passages
+from dialeval.dialogues import BadInput, Passages, iterate, to_passages
 from dialeval.dialogues.conversion import as_passages
-from dialeval.dialogues.storage import iterate_passages
 
 if TYPE_CHECKING:
     from dialeval.metrics.evaluation_results import EvaluationResults
@@ -347,47 +346,10 @@ def _responder(name: str, value: Any, pool: Passages, seed: int) -> "Responder":
     if hasattr(value, "stream"):
         return value
     if callable(value):
+        from dialeval.responders.function import FunctionResponder
+
         return FunctionResponder(value, name)
     from dialeval.responders.registry import load_responder
 
     source = value.removeprefix(f"{name}=") if isinstance(value, str) else value
     return load_responder(source, seed=seed, pool=pool, name=name)
-
-
-class FunctionResponder:
-    """A Python function as a system.
-
-    Args:
-        function (`Callable[[list[str]], str]`):
-            From the texts of a context to a response.
-        name (`str`):
-            Name in tables.
-
-    Examples:
-        >>> from dialeval.dialogues import Passage, Turn
-        >>> shout = FunctionResponder(lambda turns: turns[-1].upper(), "shout")
-        >>> [(index, answer.response) for index, answer in
-        ...  shout.stream([Passage((Turn("A", "hi"),), "hello")])]
-        [(0, 'HI')]
-    """
-
-    def __init__(self, function: Callable[[list[str]], str], name: str):
-        self.function, self.name = function, name
-
-    @property
-    def signature(self) -> str:
-        """Name of the function; its code is not known."""
-        return f"function:{getattr(self.function, '__qualname__', self.name)}"
-
-    def stream(self, passages: "Passages | Sequence[Passage]") -> Iterator[tuple[int, Passage]]:
-        """The index of each passage, with the function's response."""
-        from dialeval.responders.base import answer
-
-        for index, passage in enumerate(iterate_passages(passages)):
-            text = self.function([turn.text for turn in passage.context])
-            if not isinstance(text, str):
-                raise BadInput(
-                    f"{self.name} returned {text!r:.80} for the context of passage {index}.",
-                    hint="Return the response as a text.",
-                )
-            yield index, answer(passage, text, self)

@@ -70,7 +70,7 @@ def test_data_leaks_evaluation_and_reports_work_without_torch(files, tmp_path):
         ("evaluate", "--human", human, "--system", f"bot={bot}", "--system", f"dull={dull}", *fast,
          "-o", "run"),
         ("compare", "run"),
-        ("check", "run", "--max", "adversuc=1"),
+        ("check", "run", "--min", "adversuc=0"),
         ("report", "run", "--format", "markdown"),
         ("list", "evaluators"),
     ]  # fmt: skip

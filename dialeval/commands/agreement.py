@@ -96,7 +96,7 @@ def agreement(
 
 
 def _read(path: Path, columns: list[str], scales: list[str]) -> list[Judgement]:
-    from dialeval.commands.data.options import column_names
+    from dialeval.dialogues.columns import column_names
     from dialeval.judgements import read_judgements
 
     store = _store(path)

@@ -226,7 +226,7 @@ def _transfer(
     columns: list[str],
 ) -> None:
     """Import, then export."""
-    from dialeval.commands.data.options import column_names
+    from dialeval.dialogues.columns import column_names
     from dialeval.judgements import write_judgements
     from dialeval.protocols.people import import_results, write_tasks
 

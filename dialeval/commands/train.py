@@ -25,7 +25,7 @@ def train(run: DiscriminatorRun, settings: DiscriminatorConfig, config: Config =
     With no options it fine-tunes a small pretrained encoder to distinguish human replies from
     random ones on the embedded corpus, in under five minutes on two cores.
     """
-    if not run.input_format:
+    if not run.column:
         check_files([*run.data, *([run.machine] if run.machine else [])])
     from dialeval.reports.training import TrainingProgress, results_table
     from dialeval.training.discriminator import train_discriminator

@@ -44,7 +44,8 @@ def train_generator(
     With --against it continues to train a generator on contexts that strategies perturb, such as
     --model DIR --against random-swap,add-negation.
     """
-    check_files(run.data)
+    if not run.column:
+        check_files(run.data)
     if adversarial.uses_rewards:
         _train_with_rewards(run, settings, adversarial)
         return

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,21 @@ from dialeval.dialogues.sources import BadInput
 from dialeval.dialogues.storage import atomic_write
 
 NEEDED = ("context", "response")
+
+
+def column_names(pairs: Sequence[str]) -> dict[str, str]:
+    """Names of columns from `FIELD=NAME` options.
+
+    Examples:
+        >>> column_names(["response=reply"])
+        {'response': 'reply'}
+    """
+    for pair in pairs:
+        if "=" not in pair:
+            raise BadInput(
+                f"expected COLUMN=NAME, but got {pair!r}.", hint="--column response=reply"
+            )
+    return dict(pair.split("=", 1) for pair in pairs)
 
 
 def columns_of(name: str, row: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, str]:

@@ -152,6 +152,10 @@ class GeneratorConfig(TrainingConfig):
                 raise BadInput(f"`{name}` is 1 or more, but got {getattr(self, name)}.")
 
 
+_ROLE = {"help": "Whose turns are the responses: user, assistant, or the name of a speaker."}
+_COLUMN = {"help": "Name of a column in the files: response=reply. Repeatable."}
+
+
 @dataclass
 class DiscriminatorRun:
     """Which discriminator is trained, on what data, and where it is saved."""
@@ -160,6 +164,8 @@ class DiscriminatorRun:
         default_factory=lambda: ["chitchat"],
         metadata={"help": "Corpus files; several are trained on together, reported apart."},
     )
+    role: str | None = field(default=None, metadata=_ROLE)
+    column: list[str] | None = field(default=None, metadata=_COLUMN)
     scenario: str = field(
         default="human_random", metadata={"help": "Which two classes; see `dialeval data pair`."}
     )
@@ -234,6 +240,8 @@ class GeneratorRun:
     data: list[str] = field(
         default_factory=lambda: ["chitchat"], metadata={"help": "Corpus files, or chitchat."}
     )
+    role: str | None = field(default=None, metadata=_ROLE)
+    column: list[str] | None = field(default=None, metadata=_COLUMN)
     model: str = field(
         default="gpt2",
         metadata={"help": "gpt2, seq2seq or vhred from nothing, a folder, a Hub name."},

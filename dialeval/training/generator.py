@@ -27,6 +27,7 @@ from dialeval.dialogues import (
     split,
     to_passages,
 )
+from dialeval.dialogues.columns import column_names
 from dialeval.dialogues.storage import texts_of
 from dialeval.dialogues.types import text_hash
 from dialeval.files import remove_dir
@@ -149,7 +150,11 @@ def directed(parts: dict[str, Passages], direction: str) -> dict[str, Passages]:
 
 def read_human(run: GeneratorRun, files: list[str]) -> Passages:
     """Human passages of files, cut and filtered as the run says."""
-    passages, _ = read(files, ReadOptions(cut=Cut(run.context_turns), filters=_filters(run)))
+    options = ReadOptions(
+        cut=Cut(run.context_turns), filters=_filters(run), role=run.role, side="human",
+        columns=column_names(run.column or []),
+    )  # fmt: skip
+    passages, _ = read(files, options)
     return by_author(passages, "human")
 
 

@@ -1,5 +1,7 @@
 """Pairs to train, validate and test a discriminator on."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from dialeval.dialogues import (
@@ -13,6 +15,7 @@ from dialeval.dialogues import (
     read,
     split,
 )
+from dialeval.dialogues.columns import column_names
 from dialeval.dialogues.types import text_hash
 from dialeval.training.discriminator_settings import DiscriminatorRun
 
@@ -23,9 +26,13 @@ def make_pairs(run: DiscriminatorRun, seed: int) -> dict[str, Passages]:
     """Training, validation and test pairs of a run's data, which share no dialogue."""
     if run.filter not in FILTERS:
         raise BadInput(f"unknown filter {run.filter!r}.", hint=f"Choose {', '.join(FILTERS)}.")
-    options = ReadOptions(cut=Cut(run.context_turns), filters=FILTERS[run.filter])
+    options = ReadOptions(
+        cut=Cut(run.context_turns), filters=FILTERS[run.filter], role=run.role, side="human",
+        columns=column_names(run.column or []),
+    )  # fmt: skip
     passages, _ = read(run.data, options)
-    machine = read(run.machine, options)[0] if run.machine else None
+    side = replace(options, side=run.system or "machine")
+    machine = read(run.machine, side)[0] if run.machine else None
     if run.system:
         machine = by_author(passages if machine is None else machine, run.system)
     return pair_parts(passages, machine, run, seed)

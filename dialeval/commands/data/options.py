@@ -67,6 +67,7 @@ def read_options(inputs: InputSettings | None = None, **rest: Any) -> ReadOption
         `ReadOptions`: What `read` takes.
     """
     from dialeval.dialogues import FILTERS, BadInput, Cut, ReadOptions
+    from dialeval.dialogues.columns import column_names
 
     inputs = inputs or InputSettings()
     if inputs.filter not in FILTERS:
@@ -164,15 +165,3 @@ def _say_skipped(problems: list[Any], most: int = 20) -> None:
         err.print(f"  {location}: {problem.message}", soft_wrap=True, markup=False)
     if len(problems) > most:
         err.print(f"  … and {len(problems) - most} more")
-
-
-def column_names(pairs: list[str]) -> dict[str, str]:
-    """Names of columns from `FIELD=NAME` options."""
-    from dialeval.dialogues import BadInput
-
-    for pair in pairs:
-        if "=" not in pair:
-            raise BadInput(
-                f"expected COLUMN=NAME, but got {pair!r}.", hint="--column response=reply"
-            )
-    return dict(pair.split("=", 1) for pair in pairs)
