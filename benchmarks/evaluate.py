@@ -5,7 +5,8 @@
 Six systems and the embedded corpus: a system's reply is another dialogue's, with some of its words
 left out, so that nearly all texts differ. With `--dstc7` the contexts and systems are those of
 DSTC7 (1,000 at most), from `../shared/data` or `DIALEVAL_SHARED_DATA`. Times of stages exclude the
-stages inside them.
+stages inside them. With `--cpu` they are seconds of the processor, not of the clock, which says
+more on a machine that does other work; set OMP_NUM_THREADS=1 for it.
 """
 
 import os
@@ -55,10 +56,10 @@ STAGES = {
 class Stopwatch:
     """Seconds of nested stages, each without those inside it."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         self.seconds: dict[str, float] = defaultdict(float)
         self._stages: list[str] = []
-        self._since = time.perf_counter()
+        self._clock, self._since = clock, clock()
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -81,7 +82,7 @@ class Stopwatch:
         return call
 
     def _switch(self) -> None:
-        now = time.perf_counter()
+        now = self._clock()
         if self._stages:
             self.seconds[self._stages[-1]] += now - self._since
         self._since = now
@@ -113,12 +114,14 @@ def dstc7(contexts: int) -> EvaluationData:
     return align(human, {name: by_author(passages, name) for name in TEAMS})
 
 
-def measure(data: EvaluationData, evaluators: Sequence[str] = EVALUATORS) -> dict[str, float]:
+def measure(
+    data: EvaluationData, clock: Callable[[], float] = time.perf_counter
+) -> dict[str, float]:
     """Seconds of each stage of one evaluation with default settings."""
-    watch = Stopwatch()
+    watch = Stopwatch(clock)
     fit_context = FitContext(embed=CachedEmbedder(MiniLm()))
     with tempfile.TemporaryDirectory() as folder, _patched(watch), watch.stage("the rest"):
-        run = EvaluationRun(evaluators=list(evaluators), output_dir=folder, overwrite=True)
+        run = EvaluationRun(evaluators=list(EVALUATORS), output_dir=folder, overwrite=True)
         evaluate(data, run, fit_context=fit_context)
     return dict(watch.seconds)
 
@@ -153,7 +156,9 @@ def _with_colon(path: str) -> str:
 
 
 def main(
-    sizes: Sequence[int] = (100, 1_000), source: Callable[[int], EvaluationData] = embedded
+    sizes: Sequence[int] = (100, 1_000),
+    source: Callable[[int], EvaluationData] = embedded,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> dict[int, dict[str, float]]:
     """Print the seconds of each stage, its share, and all but encoding over encoding."""
     table = Table(title=f"{SYSTEMS} systems by {' and '.join(EVALUATORS)}: seconds (share)")
@@ -161,7 +166,7 @@ def main(
         table.add_column(column, justify="right")
     results = {}
     for size in sizes:
-        seconds = results[size] = measure(source(size))
+        seconds = results[size] = measure(source(size), clock)
         total = sum(seconds.values())
         cells = (
             f"{seconds.get(name, 0):.1f} ({seconds.get(name, 0) / total:.0%})"
@@ -174,4 +179,8 @@ def main(
 
 if __name__ == "__main__":
     given = [int(text) for text in sys.argv[1:] if text.isdigit()]
-    main(given or (100, 1_000), dstc7 if "--dstc7" in sys.argv else embedded)
+    main(
+        given or (100, 1_000),
+        dstc7 if "--dstc7" in sys.argv else embedded,
+        time.process_time if "--cpu" in sys.argv else time.perf_counter,
+    )

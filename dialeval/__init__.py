@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # what editors and type checkers see; at run time names are i
         robustness,
         train_discriminator,
     )
+    from dialeval.api_audit import audit
     from dialeval.dialogues import (
         Cut,
         Dialogue,
@@ -37,11 +38,14 @@ if TYPE_CHECKING:  # what editors and type checkers see; at run time names are i
         write_passages,
     )
     from dialeval.errors import BadInput
+    from dialeval.metrics.audit_results import AuditResults
     from dialeval.metrics.evaluation_results import EvaluationResults, Verdict
     from dialeval.metrics.registry import available, load
     from dialeval.metrics.results import Result, RunResults
     from dialeval.metrics.robustness_results import RobustnessResults
+    from dialeval.metrics.unpaired_results import UnpairedResults
     from dialeval.perturbations import Perturbation
+    from dialeval.protocols.comparison.checks import assert_metrics
     from dialeval.protocols.leaks import find_leaks
     from dialeval.responders.base import Responder
     from dialeval.responders.registry import load_responder
@@ -54,17 +58,21 @@ _MODULES = {
         "evaluate", "load_evaluator", "load_generator", "perturb", "robustness",
         "train_discriminator",
     ),
+    "api_audit": ("audit",),
     "dialogues": (
         "Cut", "Dialogue", "Filters", "Pairing", "Passage", "Passages", "ReadOptions", "Turn",
         "folds", "iterate", "overlap", "pair_folds", "read", "read_dialogues", "read_passages",
         "split", "to_passages", "warn_if_seen", "write_passages",
     ),
     "errors": ("BadInput",),
+    "metrics.audit_results": ("AuditResults",),
     "metrics.evaluation_results": ("EvaluationResults", "Verdict"),
     "metrics.registry": ("available", "load"),
     "metrics.results": ("Result", "RunResults"),
     "metrics.robustness_results": ("RobustnessResults",),
+    "metrics.unpaired_results": ("UnpairedResults",),
     "perturbations": ("Perturbation",),
+    "protocols.comparison.checks": ("assert_metrics",),
     "protocols.leaks": ("find_leaks",),
     "responders.base": ("Responder",),
     "responders.registry": ("load_responder",),
@@ -75,6 +83,7 @@ _MODULES = {
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
+    "AuditResults",
     "BadInput",
     "Cut",
     "Decision",
@@ -92,8 +101,11 @@ __all__ = [
     "RunResults",
     "Scorer",
     "Turn",
+    "UnpairedResults",
     "Verdict",
     "__version__",
+    "assert_metrics",
+    "audit",
     "available",
     "evaluate",
     "find_leaks",

@@ -14,10 +14,12 @@ from dialeval.dialogues.storage import iterate_passages
 if TYPE_CHECKING:
     from dialeval.metrics.evaluation_results import EvaluationResults
     from dialeval.metrics.robustness_results import RobustnessResults
+    from dialeval.metrics.unpaired_results import UnpairedResults
     from dialeval.perturbations import Perturbation
     from dialeval.responders.base import Responder
     from dialeval.responders.generators import Generator
     from dialeval.scorers.base import Scorer
+    from dialeval.settings.evaluation import EvaluationRun
 
 OnProgress = Callable[[int, int, str], Any]
 """Called with the number of finished steps, their total, and what is being done."""
@@ -29,12 +31,14 @@ def evaluate(
     *,
     contexts: Sequence[Any] | None = None,
     dialogue_ids: Sequence[Any] | None = None,
+    role: str | Mapping[str, str] | None = None,
+    max_identical: float = 0.2,
     evaluators: Sequence[str] | str | None = None,
     output_dir: str | PathLike[str] | None = None,
     seed: int = 0,
     on_progress: OnProgress | None = None,
     **settings: Any,
-) -> "EvaluationResults":
+) -> "EvaluationResults | UnpairedResults":
     """Can the replies of systems be distinguished from a human's, and can that be trusted?
 
     Args:
@@ -52,6 +56,11 @@ def evaluate(
         dialogue_ids (`Sequence`, *optional*):
             Dialogue of each response. Responses from one dialogue never fall into both training
             and test; by default only rows with the same context count as one dialogue.
+        role (`str` or `Mapping[str, str]`, *optional*):
+            Whose turns of conversations are the responses: `"user"`, `"assistant"`, or a
+            speaker's name; by side where they differ: `{"human": "assistant", "sim": "user"}`.
+        max_identical (`float`, *optional*, defaults to 0.2):
+            Share of a system's replies that may be identical to the human's.
         evaluators (`Sequence[str]` or `str`, *optional*):
             Names of `dialeval list evaluators`, `"all"`, folders of saved discriminators, or
             `package.module:Class`.
@@ -66,13 +75,14 @@ def evaluate(
             Further settings of `EvaluationRun`, such as `folds=5` and `seeds=3`.
 
     Returns:
-        `EvaluationResults`: `print` shows the verdicts and a table, a notebook the report.
+        `EvaluationResults` or `UnpairedResults`: `print` shows the verdicts and a table, a notebook
+        the report. Where human and systems do not answer the same contexts, two piles of
+        conversations are compared by dialogue, and the results are `UnpairedResults`.
 
     Raises:
         BadInput: The data cannot be used; says which row and what to do.
     """
-    from dialeval.protocols.evaluation import EvaluationRun, align
-    from dialeval.protocols.evaluation import evaluate as run_evaluation
+    from dialeval.protocols.evaluation import EvaluationRun
 
     names = [evaluators] if isinstance(evaluators, str) else evaluators
     with ExitStack() as stack:
@@ -83,14 +93,38 @@ def evaluate(
             output_dir=str(folder),
             **settings,
         )
-        passages = as_passages(human, author="human", contexts=contexts, dialogue_ids=dialogue_ids)
-        answers = _answers(systems, passages, contexts, seed)
+        passages = as_passages(
+            human, author="human", contexts=contexts, dialogue_ids=dialogue_ids,
+            role=_role_of("human", role),
+        )  # fmt: skip
+        answers = _answers(systems, passages, contexts, seed, role)
         options = {} if on_progress is None else {"on_progress": on_progress}
-        results = run_evaluation(align(passages, answers), run, **options)
-        if output_dir:
-            from dialeval.reports.evaluation import write_report
+        return _evaluate(passages, answers, run, max_identical, bool(output_dir), options)
 
-            write_report(Path(output_dir))
+
+def _evaluate(
+    human: Passages,
+    answers: dict[str, Passages],
+    run: "EvaluationRun",
+    max_identical: float,
+    keep: bool,
+    options: dict[str, Any],
+) -> "EvaluationResults | UnpairedResults":
+    """Evaluate on shared contexts, or by dialogue where there are none; write the report."""
+    from dialeval.protocols.evaluation import align
+    from dialeval.protocols.evaluation import evaluate as run_evaluation
+    from dialeval.protocols.unpaired import evaluate_piles, make_piles, shares_contexts
+    from dialeval.reports.evaluation import write_report
+    from dialeval.reports.unpaired import write_unpaired_report
+
+    paired = not answers or shares_contexts(human, answers)
+    results: EvaluationResults | UnpairedResults = (
+        run_evaluation(align(human, answers, max_identical=max_identical), run, **options)
+        if paired
+        else evaluate_piles(make_piles(human, answers), run, **options)
+    )
+    if keep:
+        (write_report if paired else write_unpaired_report)(Path(run.output_dir))
     return results
 
 
@@ -269,21 +303,34 @@ def load_generator(name: str | PathLike[str], **options: Any) -> "Generator":
     return load(str(name), **options)
 
 
+def _role_of(side: str, role: str | Mapping[str, str] | None) -> str | None:
+    return role.get(side) if isinstance(role, Mapping) else role
+
+
 def _answers(
-    systems: Any, human: Passages, contexts: Sequence[Any] | None, seed: int
+    systems: Any,
+    human: Passages,
+    contexts: Sequence[Any] | None,
+    seed: int,
+    role: str | Mapping[str, str] | None = None,
 ) -> dict[str, Passages]:
     """The responses of each system, by name."""
     return {
-        name: _system_passages(name, value, human, contexts, seed)
+        name: _system_passages(name, value, human, contexts, seed, _role_of(name, role))
         for name, value in _named(systems).items()
     }
 
 
 def _system_passages(
-    name: str, value: Any, human: Passages, contexts: Sequence[Any] | None, seed: int
+    name: str,
+    value: Any,
+    human: Passages,
+    contexts: Sequence[Any] | None,
+    seed: int,
+    role: str | None = None,
 ) -> Passages:
     if not _is_live(value):
-        return as_passages(value, author=name, contexts=contexts)
+        return as_passages(value, author=name, contexts=contexts, role=role)
     from dialeval.responders.base import respond
 
     responder = _responder(name, value, human, seed)
@@ -312,8 +359,15 @@ def _name_of(system: Any) -> str:
 def _is_live(value: Any) -> bool:
     """Whether a system answers now: a specification, a responder or a function."""
     if isinstance(value, str):
-        return not Path(value).is_file() or Path(value).suffix == ".gguf"
+        return not _is_data(Path(value))
     return hasattr(value, "stream") or (callable(value) and not hasattr(value, "features"))
+
+
+def _is_data(path: Path) -> bool:
+    """Whether a path has responses: a file, or a folder that is no model."""
+    if path.is_dir():
+        return not (path / "config.json").exists()
+    return path.is_file() and path.suffix != ".gguf"
 
 
 def _responder(name: str, value: Any, pool: Passages, seed: int) -> "Responder":

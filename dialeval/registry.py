@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 from typing import Any
 
-from dialeval.errors import BadInput
+from dialeval.errors import BadInput, extra_of
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +31,8 @@ class Entry:
             Default settings passed to it.
         source (`str`, *optional*, defaults to `"dialeval"`):
             Distribution that registered it.
+        requires (`tuple[str, ...]`, *optional*):
+            Packages that it needs and a plain installation does not have.
     """
 
     name: str
@@ -37,6 +40,20 @@ class Entry:
     summary: str = ""
     options: Mapping[str, Any] = field(default_factory=dict, hash=False)
     source: str = "dialeval"
+    requires: tuple[str, ...] = ()
+
+    def check_installed(self) -> None:
+        """Refuse what needs a package that is not installed.
+
+        Raises:
+            BadInput: Says which, and the extra that brings it.
+        """
+        missing = next((package for package in self.requires if not find_spec(package)), None)
+        if missing:
+            raise BadInput(
+                f"{self.name} needs {missing}, which is not installed.",
+                hint=f"Install it: pip install 'dialeval[{extra_of(missing)}]'",
+            )
 
     def load(self) -> Any:
         """Import the object."""

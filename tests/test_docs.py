@@ -62,3 +62,11 @@ def test_the_site_builds_without_a_warning(tmp_path):
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
     run = subprocess.run(command, cwd=DOCS.parent, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
+
+
+def test_every_format_is_in_the_table_of_what_can_be_read():
+    from dialeval.dialogues import formats
+
+    text = (DOCS / "data.md").read_text("utf-8").split("## What can be read")[1].split("\n- ")[0]
+    listed = {name for name in re.findall(r"`([\w-]+)`", text) if name in formats()}
+    assert listed == {name for name, format in formats().items() if format.is_builtin}

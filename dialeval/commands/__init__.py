@@ -1,5 +1,6 @@
 """The `dialeval` command line: one file per command, heavy imports inside the commands."""
 
+import logging
 import os
 import sys
 from typing import Any
@@ -12,6 +13,7 @@ from dialeval.commands import (
     agreement,
     analyse,
     annotate,
+    audit,
     card,
     check,
     compare,
@@ -37,6 +39,7 @@ from dialeval.commands import (
 )
 from dialeval.commands.settings import UNDERSCORES
 from dialeval.errors import BadInput, sentence_of
+from dialeval.progress import prepare_libraries
 
 
 class _Commands(TyperGroup):
@@ -68,6 +71,7 @@ app.command("score")(score.score)
 app.command("generate")(generate.generate)
 app.command("evaluate")(evaluate.evaluate)
 app.command("ere")(ere.ere)
+app.command("audit")(audit.audit)
 app.command("report")(report.report)
 app.command("compare")(compare.compare)
 app.command("check")(check.check)
@@ -112,6 +116,7 @@ def _check_arguments() -> None:
 
 def main() -> None:
     """Run the command line; bad input ends in one clear sentence, not in a traceback."""
+    prepare_libraries()
     try:
         _check_arguments()
         app()
@@ -123,3 +128,5 @@ def main() -> None:
             raise
         say_error(message)
         sys.exit(2)
+    finally:
+        logging.disable(logging.NOTSET)  # of DIALEVAL_QUIET, where the process goes on

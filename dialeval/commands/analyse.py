@@ -48,7 +48,7 @@ def analyse(
 
     from dialeval.dialogues import iterate
     from dialeval.dialogues.splits import sample_dialogues
-    from dialeval.protocols.analysis import analyse as run_analysis
+    from dialeval.protocols.analysis.study import analyse as run_analysis
     from dialeval.reports.analysis import analysis_tables, write_analysis_report
     from dialeval.scorers import load_scorer
 

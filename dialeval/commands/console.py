@@ -1,11 +1,12 @@
 """Output of commands: results go to standard output, everything else to standard error."""
 
-import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from rich.markup import escape
 
+from dialeval.progress import MinuteLine, is_quiet
 from dialeval.terminal import SafeConsole
 
 out = SafeConsole()
@@ -14,7 +15,7 @@ err = SafeConsole(stderr=True)
 
 def say(message: str) -> None:
     """Print a message in addition to the result, unless DIALEVAL_QUIET is set."""
-    if not os.environ.get("DIALEVAL_QUIET"):
+    if not is_quiet():
         err.print(message, soft_wrap=True)  # a path that is broken in two cannot be copied
 
 
@@ -32,10 +33,14 @@ def say_error(message: str) -> None:
 @contextmanager
 def counting(title: str) -> Iterator[Callable[[int], None]]:
     """A progress line with the number of passages; gives what to call with it."""
+    if not err.is_terminal:
+        line = MinuteLine(title, unit=" passages")
+        yield lambda n: None if is_quiet() else line.at(n, None, title)
+        return
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
-    with Progress(*columns, console=err, transient=True, disable=_is_quiet()) as progress:
+    with Progress(*columns, console=err, transient=True, disable=is_quiet()) as progress:
         task = progress.add_task(title)
         yield lambda n: progress.update(task, description=f"{title}: {n:,} passages")
 
@@ -43,6 +48,10 @@ def counting(title: str) -> Iterator[Callable[[int], None]]:
 @contextmanager
 def progress_bar(title: str = "evaluating") -> Iterator[Callable[[float, float, str], None]]:
     """A bar with the remaining time; gives what to call with done, total and a description."""
+    if not err.is_terminal:
+        line = MinuteLine(title)
+        yield lambda done, total, text: None if is_quiet() else line.at(done, total, text)
+        return
     from rich.progress import (
         BarColumn,
         Progress,
@@ -57,7 +66,7 @@ def progress_bar(title: str = "evaluating") -> Iterator[Callable[[float, float, 
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=err, transient=True, disable=_is_quiet()) as progress:
+    with Progress(*columns, console=err, transient=True, disable=is_quiet()) as progress:
         task = progress.add_task(title, total=None)
         yield lambda done, total, description: progress.update(
             task, completed=done, total=total, description=description
@@ -67,11 +76,11 @@ def progress_bar(title: str = "evaluating") -> Iterator[Callable[[float, float, 
 def quiet_libraries() -> None:
     """Switch off the progress bars of datasets and transformers: there is one of ours."""
     import datasets
-    from transformers.utils import logging
+    from huggingface_hub.utils import disable_progress_bars
 
     datasets.disable_progress_bars()
-    logging.disable_progress_bar()
+    disable_progress_bars()  # transformers, where it is imported later, follows this
+    if "transformers" in sys.modules:
+        from transformers.utils import logging
 
-
-def _is_quiet() -> bool:
-    return bool(os.environ.get("DIALEVAL_QUIET")) or not err.is_terminal
+        logging.disable_progress_bar()

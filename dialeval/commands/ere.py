@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,10 +10,13 @@ import typer
 
 from dialeval.commands.console import out, progress_bar, say, say_warnings
 from dialeval.commands.data import options as o
-from dialeval.commands.evaluate import Formats
+from dialeval.commands.evaluate import Formats, HumanLabel
 from dialeval.commands.settings import with_settings
+from dialeval.commands.tracking import track
 from dialeval.settings.evaluation import ReliabilityRun
 from dialeval.settings.inputs import SidedInputSettings
+from dialeval.settings.live import LiveSettings
+from dialeval.settings.tracking import TrackingSettings
 from dialeval.terminal import printable
 
 if TYPE_CHECKING:
@@ -21,10 +25,14 @@ if TYPE_CHECKING:
 NO_SYSTEM = "none"
 
 
-@with_settings(run=ReliabilityRun, inputs=SidedInputSettings)
+@with_settings(
+    run=ReliabilityRun, inputs=SidedInputSettings, live=LiveSettings, tracking=TrackingSettings
+)
 def ere(
     run: ReliabilityRun,
     inputs: SidedInputSettings,
+    live: LiveSettings,
+    tracking: TrackingSettings,
     human: o.Human = None,
     system: Annotated[
         list[str] | None,
@@ -54,8 +62,7 @@ def ere(
     ] = False,
     limit: o.Limit = None,
     format: Formats = "table",
-    max_new_tokens: o.NewTokens = 40,
-    decoding: o.DecodingName = "sampling",
+    human_label: HumanLabel = None,
 ) -> None:
     """Test evaluators where the right answer is known: the evaluator reliability error (ERE).
 
@@ -81,16 +88,21 @@ def ere(
             retrained=not transfer, seed=run.seed, overwrite=run.overwrite,
         )  # fmt: skip
         _show(results, output_dir, format)
+        track(results, tracking, output_dir)
         return
     from dialeval.protocols.evaluation import reliability
+    from dialeval.protocols.evaluation.frozen import with_human_label
 
+    run = replace(run, evaluators=with_human_label(run.evaluators, human_label))
     systems = [text for text in system or ["parrot"] if text != NO_SYSTEM]
     data = read_data(
-        human, systems, inputs, output_dir, limit=limit, seed=run.seed, decoding=decoding,
-        max_new_tokens=max_new_tokens, allow_none=True,
+        human, systems, inputs, output_dir, limit=limit, seed=run.seed, live=live,
+        allow_none=True,
     )  # fmt: skip
     with progress_bar() as on_progress:
-        _show(reliability(data, run, on_progress=on_progress), output_dir, format)
+        results = reliability(data, run, on_progress=on_progress)
+    _show(results, output_dir, format)
+    track(results, tracking, output_dir)
 
 
 def _show(results: RunResults, output_dir: Path, format: str) -> None:

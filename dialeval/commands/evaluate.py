@@ -12,8 +12,11 @@ import typer
 from dialeval.commands.console import out, progress_bar, quiet_libraries, say, say_warnings
 from dialeval.commands.data import options as o
 from dialeval.commands.settings import with_settings
+from dialeval.commands.tracking import track
 from dialeval.settings.evaluation import EvaluationRun
 from dialeval.settings.inputs import SidedInputSettings
+from dialeval.settings.live import LiveSettings
+from dialeval.settings.tracking import TrackingSettings
 from dialeval.terminal import printable
 
 if TYPE_CHECKING:
@@ -23,6 +26,9 @@ if TYPE_CHECKING:
 
 FORMATS = ("table", "markdown", "latex", "json")
 Formats = Annotated[str, typer.Option("--format", help=f"What to print: {', '.join(FORMATS)}.")]
+HumanLabel = Annotated[
+    str | None, typer.Option(help="Class that means human, of --evaluator hf:NAME.")
+]
 Systems = Annotated[
     list[str] | None,
     typer.Option(
@@ -33,16 +39,19 @@ Systems = Annotated[
 ]
 
 
-@with_settings(run=EvaluationRun, inputs=SidedInputSettings)
+@with_settings(
+    run=EvaluationRun, inputs=SidedInputSettings, live=LiveSettings, tracking=TrackingSettings
+)
 def evaluate(
     run: EvaluationRun,
     inputs: SidedInputSettings,
+    live: LiveSettings,
+    tracking: TrackingSettings,
     human: o.Human = None,
     system: Systems = None,
     limit: o.Limit = None,
     format: Formats = "table",
-    max_new_tokens: o.NewTokens = 40,
-    decoding: o.DecodingName = "sampling",
+    human_label: HumanLabel = None,
     second_human: Annotated[
         bool, typer.Option(help="Add a row for a second human's replies, if the data have them.")
     ] = True,
@@ -60,20 +69,23 @@ def evaluate(
     Example: dialeval evaluate --human human.jsonl --system my-bot=bot.jsonl -o runs/my-bot
     """
     from dialeval.protocols.evaluation import evaluate as run_evaluation
+    from dialeval.protocols.evaluation.frozen import with_human_label
 
+    run = replace(run, evaluators=with_human_label(run.evaluators, human_label))
     output_dir = Path(run.output_dir)
     check_options(format, limit, output_dir)
     data = read_data(
         human, system or ["parrot", "constant"], inputs, output_dir, limit=limit, seed=run.seed,
-        decoding=decoding, max_new_tokens=max_new_tokens, second_human=second_human, unpaired=True,
+        live=live, second_human=second_human, unpaired=True,
     )  # fmt: skip
     quiet_libraries()
     if not hasattr(data, "second"):
-        show_piles(data, run, format)
+        track(show_piles(data, run, format), tracking, output_dir)
         return
     with progress_bar() as on_progress:
         results = run_evaluation(data, run, on_progress=on_progress)
     show(results, output_dir, format)
+    track(results, tracking, output_dir)
 
 
 def check_options(format: str, limit: int | None, output_dir: Path) -> None:
@@ -109,8 +121,7 @@ def read_data(
     *,
     limit: int | None = None,
     seed: int = 0,
-    decoding: str = "sampling",
-    max_new_tokens: int = 40,
+    live: LiveSettings | None = None,
     second_human: bool = False,
     allow_none: bool = False,
     unpaired: bool = False,
@@ -126,8 +137,10 @@ def read_data(
             How files are read.
         output_dir (`Path`):
             Where the responses of live systems are kept.
-        limit, seed, decoding, max_new_tokens:
-            As in `read_human` and `collect_systems`.
+        limit, seed:
+            As in `read_human`.
+        live (`LiveSettings`, *optional*):
+            Settings of live systems.
         second_human (`bool`, *optional*, defaults to `False`):
             Whether responses of a second human are added.
         allow_none (`bool`, *optional*, defaults to `False`):
@@ -139,6 +152,7 @@ def read_data(
         `EvaluationData`: Row by row on the same contexts; `Piles` where contexts are not shared.
     """
     from dialeval.commands.generate import load_and_say
+    from dialeval.dialogues.splits import sample_dialogues
     from dialeval.protocols.evaluation import align
     from dialeval.protocols.evaluation.systems import collect_systems, read_human
 
@@ -150,20 +164,21 @@ def read_data(
         )  # fmt: skip
     options = o.read_options(inputs, allow_empty=True)
     role, roles = inputs.system_roles()
-    passages, second = read_human(
-        human, replace(options, role=inputs.human_role or inputs.role), limit=limit, seed=seed,
-        read_files=_read_files,
+    everything, second = read_human(
+        human, replace(options, role=inputs.human_role or inputs.role),
+        limit=None if human else limit, seed=seed, read_files=_read_files,
     )  # fmt: skip
+    passages = sample_dialogues(everything, limit, seed) if limit else everything
     collected = collect_systems(
         systems, passages, folder=output_dir, options=replace(options, role=role), roles=roles,
-        seed=seed, decoding=decoding, max_new_tokens=max_new_tokens, read_files=_read_files,
+        seed=seed, live=(live or LiveSettings()).options(), read_files=_read_files,
         load=load_and_say,
     )  # fmt: skip
     if unpaired and collected.answers:
-        from dialeval.protocols.unpaired import make_piles, shares_contexts
+        from dialeval.protocols.unpaired import limited_piles, shares_contexts
 
         if not shares_contexts(passages, collected.answers):
-            return make_piles(passages, collected.answers)  # type: ignore[return-value]
+            return limited_piles(everything, collected.answers, limit, seed)  # type: ignore[return-value]
     return align(
         passages, collected.answers, second if second_human else None, collected.training,
         allow_none, inputs.max_identical,
@@ -228,7 +243,7 @@ def show(results: RunResults, output_dir: Path, format: str) -> None:
     say(f"Report: [bold]{escape(str(path))}[/], numbers: [bold]{numbers}[/]")
 
 
-def show_piles(data: Any, run: EvaluationRun, format: str) -> None:
+def show_piles(data: Any, run: EvaluationRun, format: str) -> Any:
     """Evaluate piles without shared contexts, print the results and write the report.
 
     Args:
@@ -238,6 +253,9 @@ def show_piles(data: Any, run: EvaluationRun, format: str) -> None:
             Settings.
         format (`str`):
             One of `FORMATS`.
+
+    Returns:
+        `UnpairedResults`: What was printed.
     """
     import json
 
@@ -260,6 +278,7 @@ def show_piles(data: Any, run: EvaluationRun, format: str) -> None:
     say_warnings(results.warnings)
     say(f"Report: [bold]{escape(str(path))}[/]")
     say(f"[dim]{escape(results.signature)}[/]")
+    return results
 
 
 def as_text(results: RunResults, format: str) -> str:

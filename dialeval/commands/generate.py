@@ -12,6 +12,7 @@ from dialeval.commands.data import options as o
 from dialeval.commands.settings import with_settings
 from dialeval.settings.checks import check_settings
 from dialeval.settings.inputs import InputSettings
+from dialeval.settings.live import LiveSettings
 
 if TYPE_CHECKING:
     from dialeval.dialogues import Passage, Passages, ReadOptions
@@ -25,26 +26,14 @@ def option(help: str, *flags: str) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class ModelSettings:
+class ModelSettings(LiveSettings):
     """Settings of responders that `generate` and `selfchat` share."""
 
-    decoding: str = field(
-        default="sampling",
-        metadata=option(
-            "Decoding strategy; `generate --decoding list` prints them.", "--decoding", "-d"
-        ),
-    )
     settings: list[str] | None = field(
         default=None,
         metadata=option("Setting of the strategy, such as temperature=0.7. Repeatable.", "--set"),
     )
-    max_new_tokens: int = field(
-        default=40, metadata=option("Maximum number of tokens of a response.")
-    )
     chat_template: str | None = field(default=None, metadata=option("auto, none, or a Jinja file."))
-    system_prompt: str | None = field(
-        default=None, metadata=option("System prompt of a chat model.")
-    )
     device: str | None = field(
         default=None, metadata=option("cpu, cuda, cuda:1, mps; the best available by default.")
     )
@@ -54,12 +43,11 @@ class ModelSettings:
         metadata=option("Run the code that a model's repository brings; read it first."),
     )
 
-    def __post_init__(self) -> None:
-        check_settings(self)
-
     def options(self) -> dict[str, Any]:
         """Keyword arguments of `load_responder`."""
-        return {**vars(self), "settings": dict(map(setting, self.settings or []))}
+        options = super().options()
+        given = dict(map(setting, self.settings or []))
+        return {**options, "settings": {**options["settings"], **given}}
 
 
 @dataclass(frozen=True)
@@ -78,12 +66,6 @@ class GenerationSettings(ModelSettings):
     )
     adapter: str | None = field(default=None, metadata=option("LoRA adapter of the model."))
     max_tokens: int | None = field(default=None, metadata=option("Tokens of a batch."))
-    concurrency: int = field(
-        default=8, metadata=option("Maximum number of simultaneous requests to a server.")
-    )
-    api_key_env: str = field(
-        default="OPENAI_API_KEY", metadata=option("Environment variable with the server's key.")
-    )
 
 
 @dataclass(frozen=True)
@@ -95,6 +77,7 @@ class GenerationJob:
         metadata=option(
             "smollm2 (the default), a folder, a .gguf file, a Hub name, or model@http://host/v1.",
             "--model",
+            "--system",
             "-m",
         ),
     )

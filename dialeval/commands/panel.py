@@ -10,6 +10,7 @@ from dialeval.commands.data import options as o
 from dialeval.commands.settings import with_settings
 from dialeval.saved import expecting
 from dialeval.settings.inputs import InputSettings
+from dialeval.settings.live import MAX_NEW_TOKENS
 
 
 @with_settings(inputs=InputSettings)
@@ -40,7 +41,9 @@ def panel(
         typer.Option("--samples", "-k", min=0, help="Answers to each question; 0: probabilities."),
     ] = 0,
     temperature: Annotated[float, typer.Option(help="Temperature of sampled answers.")] = 1.0,
-    max_new_tokens: Annotated[int, typer.Option(help="Tokens of a written answer.")] = 32,
+    max_new_tokens: Annotated[
+        int, typer.Option(help="Tokens of a written answer.")
+    ] = MAX_NEW_TOKENS,
     chat_template: Annotated[str | None, typer.Option(help="auto, or a Jinja file.")] = None,
     concurrency: Annotated[int, typer.Option(help="Requests to the server at once.")] = 8,
     api_key_env: Annotated[

@@ -12,7 +12,7 @@ from dialeval.commands.console import say
 from dialeval.saved import expecting
 from dialeval.terminal import printable
 
-FORMATS = ("html", "markdown", "latex", "json")
+FORMATS = ("html", "markdown", "latex", "json", "csv")
 _EVALUATIONS = ("evaluation", "reliability")
 _HINT = "Give the --output-dir of a finished `dialeval evaluate`, `ere` or `robustness`."
 
@@ -37,6 +37,7 @@ def report(
             "formats are printed.",
         ),
     ] = None,
+    open: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
 ) -> None:
     """Write the report of a finished run again, from its results; nothing is computed again."""
     from rich.markup import escape
@@ -48,6 +49,13 @@ def report(
     if output is not None and output.is_dir():
         hint = f"Name a file in it, for example {output / 'report.html'}"
         raise BadInput("expected a file name, found a directory.", output, hint=hint)
+    if open and format != "html":
+        raise BadInput("only a page can be opened.", hint="Leave out --format.")
+    if format == "csv":
+        path = _write_csv(run, output)
+        if path is not None:
+            say(f"Report: [bold]{escape(str(path))}[/]")
+        return
     protocol = _protocol(run)
     if protocol not in _EVALUATIONS and (format != "html" or output is not None):
         hint = "Leave out --format and --output: it is written to report.html in the folder."
@@ -57,6 +65,29 @@ def report(
         path = _write_page(protocol, run, output) if is_page else _write_text(run, format, output)
     if path is not None:
         say(f"Report: [bold]{escape(str(path))}[/]")
+    if open and path is not None:
+        _open(path)
+
+
+def _open(path: Path) -> None:
+    """Show a page in the browser, where there is one."""
+    import webbrowser
+
+    if not webbrowser.open(path.resolve().as_uri()):
+        say("[yellow]No browser could be started; open the file yourself.[/]")
+
+
+def _write_csv(run: Path, output: Path | None) -> Path | None:
+    """Write the numbers of any run to a file, or print them and return `None`."""
+    from dialeval.files import atomic_write_text
+    from dialeval.metrics.results import RunResults
+    from dialeval.reports.spreadsheet import to_csv
+
+    text = to_csv(RunResults.load(run))
+    if output is not None:
+        return atomic_write_text(output, text)
+    print(printable(text), end="")
+    return None
 
 
 def _protocol(run: Path) -> str:
@@ -106,6 +137,7 @@ _PAGES = {
     "robust": "dialeval.reports.robust:write_robust_report",
     "robustness": "dialeval.reports.robustness:write_robustness_report",
     "analysis": "dialeval.reports.analysis:write_analysis_report",
+    "audit": "dialeval.reports.audit:write_audit_report",
     "unpaired": "dialeval.reports.unpaired:write_unpaired_report",
     "profile": "dialeval.reports.profile:write_profile_report",
     "judgements": "dialeval.reports.people:write_judgement_report",

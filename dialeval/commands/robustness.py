@@ -10,8 +10,11 @@ import typer
 from dialeval.commands.console import out, say
 from dialeval.commands.data import options as o
 from dialeval.commands.settings import with_settings
+from dialeval.commands.tracking import track
 from dialeval.settings.inputs import InputSettings
+from dialeval.settings.live import GreedySettings
 from dialeval.settings.robustness import RobustnessRun
+from dialeval.settings.tracking import TrackingSettings
 
 if TYPE_CHECKING:
     from dialeval.metrics.robustness_results import RobustnessResults
@@ -25,14 +28,19 @@ LIMIT = 60
 _POOL = 300  # passages that an evaluator is fitted on
 
 
-@with_settings(run=RobustnessRun, inputs=InputSettings)
+@with_settings(
+    run=RobustnessRun, inputs=InputSettings, live=GreedySettings, tracking=TrackingSettings
+)
 def robustness(
     run: RobustnessRun,
     inputs: InputSettings,
+    live: GreedySettings,
+    tracking: TrackingSettings,
     model: Annotated[
         list[str] | None,
         typer.Option(
             "--model",
+            "--system",
             "-m",
             help="System: smollm2, a folder, a .gguf file, a Hub name, model@http://host/v1, "
             "parrot, constant, retrieval. Repeatable.",
@@ -63,13 +71,6 @@ def robustness(
         int | None,
         typer.Option(help=f"Maximum number of contexts, sampled; {LIMIT} without --data."),
     ] = None,
-    decoding: Annotated[
-        str,
-        typer.Option(
-            "--decoding", "-d", help="Decoding of the models, such as greedy or sampling."
-        ),
-    ] = "greedy",
-    max_new_tokens: Annotated[int, typer.Option(help="Maximum tokens of a reply.")] = 30,
     evaluator: Annotated[
         list[str] | None,
         typer.Option(
@@ -104,14 +105,12 @@ def robustness(
         selection = "all" if "all" in names else list(dict.fromkeys(names))
         strategies = perturbations(selection, preset, settings_of(lexicon or [], set or []))
         passages, pool = _read_contexts(data, options, limit, run.seed)  # after checking names
-        systems = [
-            _load_system(spec, pool, decoding, max_new_tokens, run.seed)
-            for spec in model or ["smollm2"]
-        ]
+        systems = [_load_system(spec, pool, live, run.seed) for spec in model or ["smollm2"]]
     output_dir = Path(run.output_dir)
     evaluators = _load_evaluators(evaluator, pool, passages, run.seed, output_dir)
     results = study(passages, systems, strategies, run, evaluators, on_progress=_print_progress)
     show(results, output_dir)
+    track(results, tracking, output_dir)
 
 
 def show(results: "RobustnessResults", output_dir: Path) -> None:
@@ -169,15 +168,13 @@ def _read_contexts(
     return contexts(passages, limit, seed), passages
 
 
-def _load_system(spec: str, pool: Any, decoding: str, tokens: int, seed: int) -> Any:
+def _load_system(spec: str, pool: Any, live: GreedySettings, seed: int) -> Any:
     """A responder; a parrot repeats the last turn, because a random one depends on the text."""
     from dialeval.commands.generate import load_and_say
     from dialeval.responders import parse_spec
 
     options = {"turn": -1} if parse_spec(spec).kind == "parrot" else {}
-    return load_and_say(
-        spec, seed=seed, decoding=decoding, max_new_tokens=tokens, pool=pool, **options
-    )
+    return load_and_say(spec, seed=seed, pool=pool, **live.options(), **options)
 
 
 def _read_stored(

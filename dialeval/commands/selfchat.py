@@ -10,30 +10,50 @@ from dialeval.commands.console import out, say
 from dialeval.commands.data import options as o
 from dialeval.commands.generate import ModelSettings, contexts, load_and_say, option
 from dialeval.commands.settings import with_settings
+from dialeval.errors import BadInput
 from dialeval.settings.checks import check_settings
 from dialeval.settings.inputs import InputSettings
+from dialeval.settings.live import read_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dialeval.dialogues import Dialogue
+    from dialeval.dialogues import Dialogue, Passages
 
 
 @dataclass(frozen=True)
 class SelfChatJob:
     """Who chats, from which contexts, and where the chats are written."""
 
-    one: str = field(
-        default="smollm2",
+    system: list[str] | None = field(
+        default=None,
         metadata=option(
-            "First speaker: parrot, smollm2, a folder, a .gguf file, a Hub name, model@http://host/v1."
+            "First and second speaker, as --one and --two. Repeatable: --system sim=... "
+            "--system bot=...",
+        ),
+    )
+    one: str | None = field(
+        default=None,
+        metadata=option(
+            "First speaker: smollm2 (the default), parrot, a folder, a .gguf file, a Hub name, "
+            "model@http://host/v1."
         ),
     )
     two: str | None = field(
         default=None, metadata=option("Second speaker; the same as the first by default.")
     )
+    second_system_prompt: str | None = field(
+        default=None,
+        metadata=option("System prompt of the second speaker; --system-prompt by default."),
+    )
     data: list[str] | None = field(
         default=None, metadata=option("Files with the first turns; the embedded corpus by default.")
+    )
+    openings: bool = field(
+        default=False,
+        metadata=option(
+            "Start from the first turn of each dialogue, for whole conversations.", "--openings"
+        ),
     )
     turns: int = field(default=3, metadata=option("New turns; 3 in Li et al. (2017)."))
     limit: int = field(
@@ -45,25 +65,56 @@ class SelfChatJob:
 
     def __post_init__(self) -> None:
         check_settings(self)
+        if self.system and (self.one or self.two):
+            hint = "Give --system once or twice, or --one and --two."
+            raise BadInput("the speakers are given twice.", hint=hint)
+        if self.system and len(self.system) > 2:
+            raise BadInput(f"two systems chat, but got {len(self.system)}.")
+
+    def speakers(self) -> tuple[str, str]:
+        """Specifications of the first and the second speaker."""
+        if self.system:
+            return self.system[0], self.system[-1]
+        first = self.one or "smollm2"
+        return first, self.two or first
 
 
 @with_settings(job=SelfChatJob, settings=ModelSettings, inputs=InputSettings)
 def selfchat(job: SelfChatJob, settings: ModelSettings, inputs: InputSettings) -> None:
-    """Let two responders chat, starting from contexts of a corpus; one chat per line."""
+    """Let two responders chat, starting from contexts of a corpus; one chat per line.
+
+    Whole conversations of a user simulator and a bot, for `dialeval evaluate --human real.jsonl
+    --system sim=sim.jsonl --role user`: dialeval selfchat --system bot=model@http://host/v1
+    --system sim=other@http://host/v1 --data real.jsonl --openings --turns 7 --output sim.jsonl
+    """
     from dialeval.reports.generation import chat_table
     from dialeval.responders.selfchat import self_chat
 
-    options = o.read_options(inputs, side="human")
+    options = o.read_options(inputs, side="human", role=inputs.role or "any")
     passages, _ = o.read_files(job.data or ["chitchat"], options)
-    first = load_and_say(job.one, pool=passages, **settings.options())
-    second = first
-    if job.two and job.two != job.one:
-        second = load_and_say(job.two, pool=passages, **settings.options())
-    chats = list(self_chat(first, second, contexts(passages, job.limit, settings.seed), job.turns))
+    starts = openings(passages) if job.openings else passages
+    specs, loaded = job.speakers(), {**settings.options(), "pool": passages}
+    prompt = read_prompt(job.second_system_prompt)
+    first = second = load_and_say(specs[0], **loaded)
+    if specs[1] != specs[0] or prompt:
+        different = {"system_prompt": prompt} if prompt else {}
+        second = load_and_say(specs[1], **(loaded | different))
+    chats = list(self_chat(first, second, contexts(starts, job.limit, settings.seed), job.turns))
     _write(chats, job.output)
     out.print(chat_table(chats[:3]))
     say(f"{len(chats):,} conversations: [bold]{job.output}[/]")
-    say(f"[dim]{first.signature}[/]" + (f"\n[dim]{second.signature}[/]" if job.two else ""))
+    for signature in dict.fromkeys((first.signature, second.signature)):
+        say(f"[dim]{signature}[/]")
+
+
+def openings(passages: Passages) -> Passages:
+    """The first passage of each dialogue, whose context is how it begins."""
+    import numpy as np
+
+    from dialeval.dialogues.splits import row_hashes
+
+    _, first = np.unique(row_hashes(passages, ["dialogue_id"]), return_index=True)
+    return passages.select(np.sort(first))
 
 
 def _write(chats: Sequence[Dialogue], path: Path) -> None:

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from dialeval.commands.console import out, say
+from dialeval.commands.data.options import check_files
 from dialeval.commands.settings import with_settings
 from dialeval.settings.training import DiscriminatorConfig, DiscriminatorRun
 
@@ -24,6 +25,8 @@ def train(run: DiscriminatorRun, settings: DiscriminatorConfig, config: Config =
     With no options it fine-tunes a small pretrained encoder to distinguish human replies from
     random ones on the embedded corpus, in under five minutes on two cores.
     """
+    if not run.input_format:
+        check_files([*run.data, *([run.machine] if run.machine else [])])
     from dialeval.reports.training import TrainingProgress, results_table
     from dialeval.training.discriminator import train_discriminator
 

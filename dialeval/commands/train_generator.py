@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from dialeval.commands.console import out, say, say_warnings
+from dialeval.commands.data.options import check_files
 from dialeval.commands.settings import with_settings
 from dialeval.settings.adversarial import AdversarialConfig
 from dialeval.settings.against import AgainstConfig
@@ -43,6 +44,7 @@ def train_generator(
     With --against it continues to train a generator on contexts that strategies perturb, such as
     --model DIR --against random-swap,add-negation.
     """
+    check_files(run.data)
     if adversarial.uses_rewards:
         _train_with_rewards(run, settings, adversarial)
         return

@@ -10,11 +10,13 @@ from dialeval.commands.console import out, progress_bar, say
 from dialeval.commands.data import options as o
 from dialeval.commands.settings import with_settings
 from dialeval.settings.inputs import SidedInputSettings
+from dialeval.settings.live import LiveSettings
 
 
-@with_settings(inputs=SidedInputSettings)
+@with_settings(inputs=SidedInputSettings, live=LiveSettings)
 def transfer(
     inputs: SidedInputSettings,
+    live: LiveSettings,
     human: o.Human = None,
     system: Annotated[
         list[str] | None,
@@ -47,7 +49,7 @@ def transfer(
 
     check_options("json", limit, output_dir)
     systems = system or ["parrot", "constant"]
-    data = read_data(human, systems, inputs, output_dir, limit=limit, seed=seed)
+    data = read_data(human, systems, inputs, output_dir, limit=limit, seed=seed, live=live)
     with progress_bar() as on_progress:
         matrices = [
             run(data, name, seed, on_progress=on_progress, folder=output_dir)

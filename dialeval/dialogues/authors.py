@@ -27,6 +27,14 @@ def by_author(passages: Passages, author: str) -> Passages:
     return select(passages, np.concatenate(mask) if mask else np.zeros(0, dtype=bool))
 
 
+def machine_passages(passages: Passages) -> Passages:
+    """The responses that are not human; all, where the data name no other author."""
+    if set(authors(passages)) == {"human"}:
+        return passages
+    mask = [pc.not_equal(batch["author"], "human").to_numpy(False) for batch in batches(passages)]
+    return select(passages, np.concatenate(mask) if mask else np.zeros(0, dtype=bool))
+
+
 def human_passages(passages: Passages) -> Passages:
     """The human responses; raises if there are none."""
     human = by_author(passages, "human")

@@ -3,7 +3,7 @@
 import json
 import logging
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
@@ -281,14 +281,26 @@ def format_of(path: Path, name: str | None = None) -> Format:
     matches = [format for format in known.values() if format.fits(head)]
     if len(matches) == 1:
         return matches[0]
+    if path.is_dir() and not matches and any(conversation_names(path)):
+        return known["folder"]
     raise _undecided(path, matches, known)
 
 
-def table_format(path: Path) -> str | None:
+def conversation_names(folder: Path) -> Iterator[str]:
+    """Names of the files in a folder that may have conversations."""
+    from dialeval.dialogues.readers.folders import conversation_files
+
+    return (path.name for path in conversation_files(folder))
+
+
+def table_format(path: Path, columns: Mapping[str, str]) -> str | None:
     """The format of a file whose columns are named by the user; `None` where it is no table."""
     if not path.is_file():
         return None
     head = Head(path)
+    has_turns = {"speaker", "text"} & set(columns) and "response" not in columns
+    if has_turns and head.suffix != ".parquet":
+        return "turns"
     if head.suffix == ".parquet":
         return "parquet"
     if head.first.lstrip().startswith(("{", "[")):

@@ -62,8 +62,8 @@ class ReadReport:
     """Counts from reading; `turns` and `tokens` are histograms over dialogues and turns.
 
     `speakers` has the turns of each speaker, `roles` the responses of each role where the source
-    names roles only, and `skipped` the messages that are no turns, by kind. `clashes` has the
-    extra columns that were left out because a column of ours has the name.
+    names roles only, `skipped` the messages that are no turns, by kind, `clashes` the extra columns
+    that were left out because a column of ours has the name, and `notes` how files were understood.
     """
 
     formats: dict[str, str] = field(default_factory=dict)
@@ -81,6 +81,7 @@ class ReadReport:
     roles: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
     clashes: Counter[str] = field(default_factory=Counter)
+    notes: dict[str, None] = field(default_factory=dict)
     problems: list[BadInput] = field(default_factory=list)
 
     def observe(self, dialogue: Dialogue) -> None:
@@ -99,4 +100,5 @@ class ReadReport:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for name in ("turns", "tokens", "speakers", "roles", "skipped", "clashes"):
             getattr(self, name).update(getattr(other, name))
+        self.notes |= other.notes
         self.problems += other.problems

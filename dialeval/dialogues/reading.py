@@ -133,7 +133,7 @@ def _tasks(path: str, options: ReadOptions) -> Iterator[_Task]:
     if options.format and not is_hub_name(path) and not Path(path).exists():
         format_of(Path(path))  # raises: the file is missing
     is_table = bool(options.columns or options.answers) and not is_hub_name(path)
-    name = options.format or (table_format(Path(path)) if is_table else None)
+    name = options.format or (table_format(Path(path), options.columns) if is_table else None)
     format = format_of(Path(path), name)
     if options.num_proc <= 1 or not format.by_line or path.endswith(".gz"):
         yield _Task(path, format.name, options, scratch())
@@ -201,6 +201,7 @@ def _read_task(task: _Task, progress: Callable[[int], Any] = lambda _: None) -> 
         progress(file.rows)
     report.problems, report.skipped = source.problems, source.skipped
     report.clashes = source.clashes
+    report.notes = source.notes
     return file, columns, report
 
 

@@ -58,6 +58,7 @@ class Source:
     answers: dict[str, str] = field(default_factory=dict)  # author to column, in one table for all
     skipped: Counter[str] = field(default_factory=Counter)  # what is no turn, by its kind
     clashes: Counter[str] = field(default_factory=Counter)  # extra columns with a name of ours
+    notes: dict[str, None] = field(default_factory=dict)  # how the file was understood, in order
 
     def __post_init__(self) -> None:
         self.path = Path(self.path)
@@ -74,7 +75,12 @@ class Source:
             answers=self.answers,
             skipped=self.skipped,
             clashes=self.clashes,
+            notes=self.notes,
         )
+
+    def note(self, sentence: str) -> None:
+        """Remember how the file was understood; the user reads it once."""
+        self.notes[sentence] = None
 
     def open(self) -> BinaryIO:
         """The bytes, unpacked where the name ends with `.gz`; a pipe is copied once."""

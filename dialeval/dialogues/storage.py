@@ -17,6 +17,8 @@ from typing import IO, Any, TypeAlias
 import pyarrow as pa
 import pyarrow.parquet as parquet
 from datasets import Dataset, Features, List, Value
+from datasets.fingerprint import generate_random_fingerprint
+from datasets.table import MemoryMappedTable
 
 from dialeval.dialogues.sources import BadInput
 from dialeval.dialogues.types import Passage, Turn
@@ -158,12 +160,12 @@ class PassageFile:
     """An Arrow file that is written in batches and read back as a memory-mapped dataset."""
 
     def __init__(self, features: Features = FEATURES, folder: Path | None = None):
-        self.features = features
+        self.features, self._schema = features, features.arrow_schema  # it takes time to make
         self.path = (folder or scratch()) / f"{os.getpid()}-{next(_numbers)}.arrow"
         self.rows = 0
 
     def __enter__(self) -> "PassageFile":
-        self._writer = pa.ipc.new_stream(str(self.path), self.features.arrow_schema)
+        self._writer = pa.ipc.new_stream(str(self.path), self._schema)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -172,7 +174,7 @@ class PassageFile:
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Append rows."""
-        self._writer.write_batch(batch.cast(self.features.arrow_schema))
+        self._writer.write_batch(batch.cast(self._schema))
         self.rows += batch.num_rows
 
     def batches(self) -> Iterator[pa.RecordBatch]:
@@ -183,7 +185,9 @@ class PassageFile:
         """What was written, mapped into memory; the file is deleted when the process ends."""
         if not self.rows:
             return Dataset.from_dict({name: [] for name in self.features}, features=self.features)
-        return Dataset.from_file(str(self.path))
+        # With a fingerprint given, none is computed from a pickle of the table's whole state.
+        table = MemoryMappedTable.from_file(str(self.path))
+        return Dataset(table, fingerprint=generate_random_fingerprint())
 
 
 @cache

@@ -1,16 +1,15 @@
 """Texts as vectors, by a small pretrained encoder that comes in a Python package."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
-from torch.nn import functional as F
-from transformers import AutoModel, AutoTokenizer
 
-from dialeval.models.batching import pad
 from dialeval.models.loading import from_pretrained
 from dialeval.models.packages import minilm_path
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 STATES = 4
 """Vectors of a text in [`MiniLm.states`]."""
@@ -39,6 +38,9 @@ class MiniLm:
     def __init__(
         self, device: str | None = None, max_length: int = 256, max_tokens: int | None = None
     ) -> None:
+        import torch
+        from transformers import AutoModel, AutoTokenizer
+
         path = minilm_path()
         self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         self.tokenizer = from_pretrained(AutoTokenizer, path, truncation_side="left")
@@ -64,8 +66,18 @@ class MiniLm:
             states[rows] = self._pooled([ids[row] for row in rows], width).cpu().numpy()
         return states
 
-    @torch.inference_mode()
-    def _pooled(self, ids: list[list[int]], width: int) -> Tensor:
+    def _pooled(self, ids: list[list[int]], width: int) -> "Tensor":
+        import torch
+
+        with torch.inference_mode():
+            return self._states_of(ids, width)
+
+    def _states_of(self, ids: list[list[int]], width: int) -> "Tensor":
+        import torch
+        from torch.nn import functional as F
+
+        from dialeval.models.batching import pad
+
         batch = pad(ids, self.tokenizer.pad_token_id, width=width)
         inputs = {name: tensor.to(self.device) for name, tensor in batch.items()}
         layers = self.model(**inputs, output_hidden_states=True).hidden_states

@@ -5,6 +5,7 @@ such code is refused unless a caller was told to trust it, and whatever a librar
 files that it cannot use becomes one sentence.
 """
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,7 @@ def from_pretrained(
     Raises:
         BadInput: It cannot be loaded, or brings code that is not trusted.
     """
+    import_module("dialeval.models.architectures")  # ours are loaded by Auto classes too
     try:
         return kind.from_pretrained(name, trust_remote_code=trust_remote_code, **options)
     except BadInput:

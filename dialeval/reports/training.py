@@ -9,6 +9,7 @@ from rich.table import Table
 
 from dialeval.metrics.results import Result
 from dialeval.metrics.training_results import Sample, StepProgress, TrainingResults, corpus_of
+from dialeval.progress import MinuteLine
 from dialeval.terminal import SafeConsole
 
 WITHOUT_CONTEXT = ("response only", "shuffled context")
@@ -31,6 +32,7 @@ class TrainingProgress:
             disable=quiet or not self.console.is_terminal,
         )
         self.validation = ""
+        self.line = None if quiet or self.console.is_terminal else MinuteLine("training")
 
     def __enter__(self) -> "TrainingProgress":
         self.progress.start()
@@ -61,6 +63,8 @@ class TrainingProgress:
         text = f"epoch {numbers['epoch'] + 1}  loss {numbers['loss']:.3f}{self.validation}"
         done, total = numbers["step"] + 1, numbers["total"]
         self.progress.update(self.task, completed=done, total=total, description=text)
+        if self.line:
+            self.line.at(done, total, text)
 
 
 def results_table(results: TrainingResults) -> Table:

@@ -43,7 +43,7 @@ _NOTE = (
 )
 _TURNS = (
     "Sums of calibrated log odds over the first turns of each participant; shorter dialogues are "
-    "read whole. The second line is the topic control: the partners' turns."
+    "read whole. The dotted line is the topic control: the partners' turns."
 )
 
 
@@ -121,24 +121,21 @@ def unpaired_page(results: UnpairedResults) -> str:
 
 
 def _verdict_section(verdicts: Sequence[PileVerdict]) -> SectionView:
-    rows = [
-        [
-            item.system,
-            item.verdict,
-            " ".join([item.text, *(f"Note: {flag}." for flag in item.flags)]),
-        ]
-        for item in verdicts
-    ]
-    heads = ("system", "verdict", "why")
-    return SectionView(
-        "verdicts", "Verdicts", (), [TableView("One per system", heads, rows, (1, 2))]
-    )
+    head, paragraph = Markup("<h3><bdi>{}</bdi>: {}</h3>"), Markup('<p dir="auto">{}</p>')
+    blocks = []
+    for item in verdicts:
+        blocks += [head.format(item.system, item.verdict), paragraph.format(item.text)]
+        blocks += [paragraph.format(f"Note: {flag}.") for flag in item.flags]
+    return SectionView("verdicts", "Verdicts", blocks=blocks)
 
 
 def _accuracy_section(results: UnpairedResults) -> SectionView:
-    metrics = _measured(results)
-    heads = ["system", "evaluator", *(METRICS[metric] for metric in metrics)]
-    table = TableView("Accuracy with its interval", heads, _rows(results, metrics), (1,))
+    tables = []
+    for caption, whole in (("Accuracy on single turns", False), ("On whole dialogues", True)):
+        metrics = [name for name in _measured(results) if name.startswith("dialogue") == whole]
+        heads = ["system", "evaluator", *(METRICS[metric] for metric in metrics)]
+        rows = [row for row in _rows(results, metrics) if set(row[2:]) != {NONE}]
+        tables.append(TableView(caption, heads, rows if metrics else [], (1,)))
     tests = [
         [item.system, item.evaluator, METRICS.get(item.metric, item.metric),
          format_p_value(detail(item, "p_value"))]
@@ -147,7 +144,7 @@ def _accuracy_section(results: UnpairedResults) -> SectionView:
     ]  # fmt: skip
     heads = ["system", "evaluator", "text", "p-value"]
     held_out = TableView("Tests on a held-out half of the dialogues", heads, tests, (1, 2))
-    return SectionView("accuracy", "Accuracy and controls", [_NOTE], [table, held_out])
+    return SectionView("accuracy", "Accuracy and controls", [_NOTE], [*tables, held_out])
 
 
 def _matched_section(results: UnpairedResults) -> SectionView:
@@ -164,7 +161,8 @@ def _matched_section(results: UnpairedResults) -> SectionView:
     note = (
         "Dialogues are matched one to one within calipers of the topic control's score (.2 "
         "standard deviations of its log odds), nearest by the partners' words. The share is that "
-        "of the smaller pile. What holds within matches need not hold for the others."
+        "of the smaller pile. What holds within matches need not hold for the others. A control of "
+        "exactly 50 % is an evaluator that found no evidence in other matches, and abstains."
     )
     return SectionView(
         "matches", "Within matched dialogues", [note], [TableView("Matches", heads, rows, (1,))]
@@ -178,7 +176,10 @@ def _percent(value: float, low: float, high: float) -> str:
 def _turns_section(results: UnpairedResults) -> SectionView:
     systems = dict.fromkeys(point.system for point in results.curves)
     pictures = [
-        (_curve([point for point in results.curves if point.system == system], system), system)
+        (
+            _curve([point for point in results.curves if point.system == system], system),
+            f"{system}: its responses (solid) and the partners' turns (dotted).",
+        )
         for system in systems
     ]
     rows = []

@@ -1,5 +1,6 @@
 """The responder interface: passages in, the same contexts with another author's response out."""
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
@@ -8,6 +9,9 @@ from dialeval.dialogues import BadInput, Passage, Passages
 
 HYPOTHESIS = "hypothesis"
 """Key in `Passage.extra` with the number of a response, where a context has several."""
+
+CUT = "cut"
+"""Key in `Passage.extra` of a response that was cut at the maximum length."""
 
 Responses = Iterator[tuple[int, Passage]]
 """Passages with their new response, each with the index of the passage it answers."""
@@ -70,3 +74,20 @@ def answer(passage: Passage, text: str, responder: Responder, **extra: Any) -> P
         `Passage`: The same context with the new response.
     """
     return replace(passage.with_response(text, responder.name), extra={**passage.extra, **extra})
+
+
+def cut_responses(passages: Passages) -> int:
+    """How many responses were cut at the maximum length, where their source says so."""
+    texts = (text for text in passages["extra"] if text and f'"{CUT}"' in text)
+    return sum(bool(json.loads(text).get(CUT)) for text in texts)
+
+
+def cut_warning(cut: int, count: int) -> str:
+    """What to know about cut responses, without a full stop.
+
+    Examples:
+        >>> cut_warning(88, 120)
+        '88 of 120 replies were cut at the maximum length: raise --max-new-tokens'
+    """
+    budget = "cut at the maximum length: raise --max-new-tokens"
+    return f"{cut:,} of {count:,} replies were {budget}"

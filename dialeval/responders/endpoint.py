@@ -5,7 +5,7 @@ import json
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from itertools import count
 from queue import SimpleQueue
 from random import Random
@@ -17,7 +17,7 @@ from dialeval.dialogues import BadInput, Passage, Passages
 from dialeval.dialogues.encoding import chat_messages
 from dialeval.dialogues.storage import iterate_passages
 from dialeval.dialogues.types import merge_by_speaker, text_key
-from dialeval.responders.base import HYPOTHESIS, Responses, answer
+from dialeval.responders.base import CUT, HYPOTHESIS, Responses, answer
 from dialeval.responders.endpoint_client import (
     LONGEST_WAIT,
     ChatClient,
@@ -25,11 +25,14 @@ from dialeval.responders.endpoint_client import (
     RequestFailure,
     host_of,
 )
+from dialeval.responders.optional_fields import OptionalFields
 from dialeval.responders.simple import draw
+from dialeval.settings.live import MAX_NEW_TOKENS
 
 logger = logging.getLogger(__name__)
 
 _END = object()
+_MANY_ALIKE = 5  # responses that are unlikely to be equal by chance
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -52,10 +55,11 @@ class EndpointResponder:
         n (`int`, *optional*, defaults to 1):
             Responses per passage, one request with its own seed for each, since not every server
             returns several at once. They are consecutive and numbered as hypotheses.
-        temperature, top_p (`float`, *optional*, defaults to 1.0):
-            Of sampling.
-        max_tokens (`int`, *optional*, defaults to 60):
-            Maximum length of a response.
+        temperature, top_p (`float`, *optional*):
+            Of sampling; the server's own by default, since some models accept no other.
+        max_tokens (`int`, *optional*, defaults to 128):
+            Maximum length of a response. A server that knows only `max_completion_tokens` gets
+            that.
         seed (`int`, *optional*, defaults to 0):
             Each request contains a hash of it and the passage, so that a second run repeats it.
         concurrency (`int`, *optional*, defaults to 8):
@@ -70,8 +74,7 @@ class EndpointResponder:
             Environment variable with the key. It is read for each request, sent as a bearer
             token, and written nowhere.
         extra_body (`Mapping`, *optional*):
-            More fields of the request, which override the others; `None` removes a field, as in
-            `{"max_tokens": None, "max_completion_tokens": 60}`.
+            More fields of the request, which override the others; `None` removes a field.
         sleep (`Callable`, *optional*):
             Waits so many seconds; tests replace it.
     """
@@ -81,9 +84,9 @@ class EndpointResponder:
     name: str = ""
     system_prompt: str | None = None
     n: int = 1
-    temperature: float = 1.0
-    top_p: float = 1.0
-    max_tokens: int = 60
+    temperature: float | None = None
+    top_p: float | None = None
+    max_tokens: int = MAX_NEW_TOKENS
     seed: int = 0
     concurrency: int = 8
     timeout: float = 60
@@ -92,6 +95,7 @@ class EndpointResponder:
     api_key_env: str = "OPENAI_API_KEY"
     extra_body: Mapping[str, Any] | None = None
     sleep: Callable[[float], Awaitable[Any]] = asyncio.sleep
+    optional_fields: OptionalFields = field(default_factory=OptionalFields, init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.name or self.model)
@@ -104,7 +108,7 @@ class EndpointResponder:
         minima = {"n": 1, "concurrency": 1, "max_tokens": 1, "retries": 0, "backoff": 0}
         for setting, minimum in {**minima, "temperature": 0, "timeout": 0.001}.items():
             value = getattr(self, setting)
-            if value < minimum:
+            if value is not None and value < minimum:
                 raise BadInput(f"`{setting}` is at least {minimum}, but got {value}.")
 
     @property
@@ -112,8 +116,10 @@ class EndpointResponder:
         """How the responses are made; no key, no password."""
         system = text_key([self.system_prompt]) if self.system_prompt else "none"
         parts = [f"responder:{self.name}", f"model:{self.model}", f"host:{self.host}"]
-        parts += [f"system:{system}", f"n:{self.n}", f"temperature:{self.temperature:g}"]
-        parts += [f"top_p:{self.top_p:g}", f"max_tokens:{self.max_tokens}", f"seed:{self.seed}"]
+        parts += [f"system:{system}", f"n:{self.n}"]
+        for name, value in (("temperature", self.temperature), ("top_p", self.top_p)):
+            parts.append(f"{name}:{'default' if value is None else format(value, 'g')}")
+        parts += [f"max_tokens:{self.max_tokens}", f"seed:{self.seed}"]
         if self.extra_body:
             body = json.dumps(dict(self.extra_body), sort_keys=True, default=str)
             parts.append(f"extra:{text_key([body])}")
@@ -121,6 +127,11 @@ class EndpointResponder:
 
     def __repr__(self) -> str:
         return self.signature
+
+    @property
+    def samples(self) -> bool:
+        """Whether the server draws its responses: unless it accepted a temperature of 0."""
+        return self.temperature != 0 or "temperature" in self.optional_fields.refused
 
     @property
     def host(self) -> str:
@@ -140,7 +151,7 @@ def load_endpoint(
     decoding: str = "sampling",
     settings: Mapping[str, Any] | None = None,
     n: int = 1,
-    max_new_tokens: int = 40,
+    max_new_tokens: int = MAX_NEW_TOKENS,
     name: str | None = None,
     system_prompt: str | None = None,
     concurrency: int = 8,
@@ -154,7 +165,7 @@ def load_endpoint(
         seed (`int`, *optional*, defaults to 0):
             Seed of the requests.
         decoding (`str`, *optional*, defaults to `"sampling"`):
-            `sampling`, or `greedy` for temperature 0.
+            `sampling` with the server's own temperature, or `greedy` for temperature 0.
         settings (`Mapping`, *optional*):
             More fields of [`EndpointResponder`], such as `temperature`, `top_p` and `timeout`.
         n, max_new_tokens (`int`, *optional*):
@@ -170,14 +181,14 @@ def load_endpoint(
     if decoding not in ("sampling", "greedy"):
         hint = "Choose sampling or greedy."
         raise BadInput(f"a server cannot decode with {decoding!r}.", hint=hint)
-    known = {field.name for field in fields(EndpointResponder)}
+    known = {item.name for item in fields(EndpointResponder) if item.init}
     unknown = sorted((settings or {}).keys() - known)
     if unknown:
         hint = f"Choose from {', '.join(sorted(known))}."
         raise BadInput(f"a server has no setting {unknown[0]!r}.", hint=hint)
     chosen: dict[str, Any] = {"n": n, "seed": seed, "concurrency": concurrency}
     chosen |= {"name": name or "", "system_prompt": system_prompt, "api_key_env": api_key_env}
-    chosen |= {"max_tokens": max_new_tokens, "temperature": float(decoding != "greedy")}
+    chosen |= {"max_tokens": max_new_tokens, "temperature": 0.0 if decoding == "greedy" else None}
     return EndpointResponder(url, model, **{**chosen, **(settings or {})})
 
 
@@ -193,9 +204,11 @@ class _Run:
         self.responder, self.emit, self.total = responder, emit, total
         self.started = self.failed = self.responses = self.empty = 0
         self.last: RequestFailure | None = None
+        self.texts: set[str] = set()
         self.client = ChatClient(
-            responder.url, responder.api_key_env, responder.timeout, responder.concurrency
-        )
+            responder.url, responder.api_key_env, responder.timeout, responder.concurrency,
+            responder.optional_fields,
+        )  # fmt: skip
 
     async def all(self, passages: Passages | Sequence[Passage]) -> None:
         """Respond to passages until there are no more or one fails."""
@@ -212,7 +225,7 @@ class _Run:
                 for worker in workers:
                     worker.cancel()
                 await asyncio.gather(*workers, return_exceptions=True)
-        self._warn_if_empty()
+        self._warn_of_responses()
         if self.last:
             raise self._error(self.last)
 
@@ -242,8 +255,9 @@ class _Run:
     def _response(self, passage: Passage, number: int, completion: Completion) -> Passage:
         facts: dict[str, Any] = {HYPOTHESIS: number} if self.responder.n > 1 else {}
         self.responses += 1
+        self.texts.add(completion.text)
         if completion.cut:
-            facts["cut"] = True
+            facts[CUT] = True
         if not completion.text:
             self.empty += 1
             facts["empty"] = True
@@ -275,14 +289,17 @@ class _Run:
             hint=f"{failure.hint}, and run the same command again: finished work is kept.",
         )
 
-    def _warn_if_empty(self) -> None:
+    def _warn_of_responses(self) -> None:
+        """Say what makes the responses useless before anything is computed from them."""
+        name, total = self.responder.name, self.responses
         if self.empty:
             logger.warning(
                 "%d of %d answers of %s are empty; a model that reasons needs a larger max_tokens.",
-                self.empty,
-                self.responses,
-                self.responder.name,
-            )
+                self.empty, total, name,
+            )  # fmt: skip
+        if len(self.texts) == 1 and total >= _MANY_ALIKE:
+            text = next(iter(self.texts))
+            logger.warning("%s answers all %d prompts alike: %.80r", name, total, text)
 
 
 def request_body(responder: EndpointResponder, passage: Passage, seed: int) -> dict[str, Any]:

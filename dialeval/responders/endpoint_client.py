@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import os
 from base64 import b64encode
 from contextlib import suppress
@@ -14,8 +15,16 @@ from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
+from dialeval.responders.optional_fields import (
+    OPTIONAL,
+    RENAMED,
+    OptionalFields,
+    refused_field,
+)
 from dialeval.responders.reasoning import strip_reasoning
 from dialeval.responders.redaction import redact
+
+logger = logging.getLogger(__name__)
 
 LONGEST_WAIT = 300.0
 """Seconds; if a server asks for a longer pause, the request fails."""
@@ -42,11 +51,21 @@ class RequestFailure(Exception):
             Whether a retry may succeed.
         wait (`float`, *optional*, defaults to 0.0):
             Seconds that the server asks to wait before a retry.
+        refused (`str`, *optional*):
+            The optional field of the request that the server does not know.
     """
 
-    def __init__(self, reason: str, hint: str, temporary: bool = True, wait: float = 0.0):
+    def __init__(
+        self,
+        reason: str,
+        hint: str,
+        temporary: bool = True,
+        wait: float = 0.0,
+        refused: str = "",
+    ):
         super().__init__(reason)
         self.reason, self.hint, self.temporary, self.wait = reason, hint, temporary, wait
+        self.refused = refused
 
 
 @dataclass(frozen=True)
@@ -69,9 +88,19 @@ class ChatClient:
             Seconds until an unanswered request fails.
         concurrency (`int`):
             Maximum number of open connections.
+        fields (`OptionalFields`, *optional*):
+            What the server refused in earlier requests.
     """
 
-    def __init__(self, url: str, api_key_env: str, timeout: float, concurrency: int):
+    def __init__(
+        self,
+        url: str,
+        api_key_env: str,
+        timeout: float,
+        concurrency: int,
+        fields: OptionalFields | None = None,
+    ):
+        self.fields = fields or OptionalFields()
         self.api_key_env, self.timeout, self.concurrency = api_key_env, timeout, concurrency
         parts = urlsplit(url)
         path = parts.path.rstrip("/")
@@ -92,11 +121,32 @@ class ChatClient:
         )
 
     async def post(self, session: aiohttp.ClientSession, body: dict[str, Any]) -> Completion:
-        """The server's completion.
+        """The server's completion; a field that it does not know is renamed or left out.
 
         Raises:
             RequestFailure: There is none.
         """
+        for _ in OPTIONAL:
+            sent = self.fields.fit(body)
+            try:
+                return await self._post(session, sent)
+            except RequestFailure as failure:
+                if failure.refused not in sent:
+                    raise
+                self._leave_out(failure.refused)
+        return await self._post(session, self.fields.fit(body))
+
+    def _leave_out(self, name: str) -> None:
+        """Remember a field that the server refuses; one without a substitute is said."""
+        if name not in self.fields.refused and name not in RENAMED:
+            logger.warning(
+                "%s does not accept `%s`: it is left out, and the server's default is used.",
+                urlsplit(self.target).netloc,
+                name,
+            )
+        self.fields.refused.add(name)
+
+    async def _post(self, session: aiohttp.ClientSession, body: dict[str, Any]) -> Completion:
         try:
             async with session.post(
                 self.target,
@@ -146,7 +196,9 @@ class ChatClient:
             hint = _SLOWER if status == 429 else "Check the server's log"
             return RequestFailure(reason + pause, hint, wait=wait)
         hints = {401: self._key_hint, 403: self._key_hint, 404: "Fix the URL or the model's name"}
-        return RequestFailure(reason, hints.get(status, "Change the request"), temporary=False)
+        refused = refused_field(text) if status in (400, 422) else ""
+        hint = hints.get(status, "Change the request")
+        return RequestFailure(reason, hint, temporary=False, refused=refused)
 
     def _message(self, text: str) -> str:
         """The error message in a server's reply."""

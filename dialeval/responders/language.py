@@ -5,19 +5,19 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tqdm.auto import tqdm
-
 from dialeval.dialogues import BadInput, Passage, Passages
 from dialeval.dialogues.storage import iterate_passages
 from dialeval.dialogues.types import text_hash, text_key
 from dialeval.models.batching import token_batches
 from dialeval.models.weights import fingerprint
+from dialeval.progress import bar
 from dialeval.responders.base import HYPOTHESIS, Responses, answer
 from dialeval.responders.decoding import DECODINGS, Decoding, Task, truncate_at_end
 from dialeval.responders.decoding import decoding as find_decoding
 from dialeval.responders.generators import Generator, load_generator
 from dialeval.responders.prompts import Prompt
 from dialeval.responders.reasoning import strip_reasoning
+from dialeval.settings.live import MAX_NEW_TOKENS
 
 logger = logging.getLogger(__name__)
 
@@ -34,8 +34,8 @@ class GeneratorResponder:
             Strategy, sampling by default.
         n (`int`, *optional*, defaults to 1):
             Responses per context.
-        max_new_tokens (`int`, *optional*, defaults to 40):
-            Maximum length of a response.
+        max_new_tokens (`int`, *optional*, defaults to 128):
+            Maximum length of a response; by default at most half of the model's positions.
         seed (`int`, *optional*, defaults to 0):
             Seed of the draws.
         name (`str`, *optional*):
@@ -58,7 +58,7 @@ class GeneratorResponder:
         generator: Generator,
         decoding: Decoding = DECODINGS["sampling"],
         n: int = 1,
-        max_new_tokens: int = 40,
+        max_new_tokens: int = MAX_NEW_TOKENS,
         seed: int = 0,
         name: str = "",
         max_tokens: int | None = None,
@@ -71,7 +71,7 @@ class GeneratorResponder:
         self.generator = generator
         self.decoding = decoding
         self.n = n
-        self.max_new_tokens = max_new_tokens
+        self.max_new_tokens = max_new_tokens = _budget(generator, max_new_tokens)
         self.seed = seed
         self.name = name or generator.name
         on_cpu = generator.model.device.type == "cpu"
@@ -110,7 +110,7 @@ class GeneratorResponder:
     def stream(self, passages: Passages | Sequence[Passage]) -> Responses:
         """Responses batch by batch, contexts of similar length together."""
         passages = list(iterate_passages(passages))
-        bar = tqdm(total=len(passages), desc=self.name, unit=" contexts", disable=not self.progress)
+        shown = bar(self.name, len(passages), " contexts", self.progress)
         for first in range(0, len(passages), _WINDOW):
             window = passages[first : first + _WINDOW]
             prompts = self.prompts(self.generator.tokenizer, window)
@@ -122,8 +122,8 @@ class GeneratorResponder:
                 responses = self._respond([prompts[row] for row in batch], batch_passages)
                 for row, copies_of_row in zip(batch, responses, strict=True):
                     yield from ((first + int(row), passage) for passage in copies_of_row)
-                bar.update(len(batch))
-        bar.close()
+                shown.update(len(batch))
+        shown.close()
 
     def _respond(
         self, prompts: Sequence[Prompt], passages: Sequence[Passage]
@@ -199,7 +199,7 @@ def load_generator_responder(
     decoding: str = "sampling",
     settings: Mapping[str, Any] | None = None,
     n: int = 1,
-    max_new_tokens: int = 40,
+    max_new_tokens: int = MAX_NEW_TOKENS,
     name: str | None = None,
     device: str | None = None,
     chat_template: str | None = None,
@@ -249,6 +249,15 @@ def load_generator_responder(
         load_generator(language_model, device=device) if language_model else None,
         progress,
     )
+
+
+def _budget(generator: Generator, max_new_tokens: int) -> int:
+    """The length limit of responses; the default one leaves half of a small model to contexts."""
+    positions = generator.max_positions
+    if max_new_tokens != MAX_NEW_TOKENS or not positions:
+        return max_new_tokens
+    most = positions if generator.is_encoder_decoder else positions // 2
+    return max(1, min(max_new_tokens, most))
 
 
 def _reading(generator: Generator) -> str:

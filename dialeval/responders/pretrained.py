@@ -13,7 +13,7 @@ from transformers import (
     PreTrainedModel,
 )
 
-import dialeval.models  # noqa: F401  registers the architectures
+import dialeval.models.architectures  # noqa: F401  registers them
 from dialeval.dialogues import BadInput
 from dialeval.downloads import revision_of, snapshot
 from dialeval.models.loading import first_line, from_pretrained

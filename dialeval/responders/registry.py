@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from dialeval.dialogues import BadInput, Passage, Passages
 from dialeval.registry import Entry, Registry, is_object_spec
 from dialeval.responders.base import Responder
+from dialeval.settings.live import MAX_NEW_TOKENS
 
 _SIMPLE = "dialeval.responders.simple"
 _GENERATOR = "dialeval.responders.language:load_generator_responder"
@@ -117,7 +118,7 @@ def load_responder(
     *,
     seed: int = 0,
     decoding: str = "sampling",
-    max_new_tokens: int = 40,
+    max_new_tokens: int = MAX_NEW_TOKENS,
     pool: Passages | Sequence[Passage] | None = None,
     name: str | None = None,
     **options: Any,
@@ -134,7 +135,7 @@ def load_responder(
             Seed of everything random about it.
         decoding (`str`, *optional*, defaults to `"sampling"`):
             Decoding strategy of a model. A server knows `sampling` and `greedy`.
-        max_new_tokens (`int`, *optional*, defaults to 40):
+        max_new_tokens (`int`, *optional*, defaults to 128):
             Maximum length of a model's response.
         pool (`Passages` or sequence of `Passage`, *optional*):
             Human replies that `random` and `retrieval` choose from.

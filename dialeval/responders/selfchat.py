@@ -8,7 +8,7 @@ from dialeval.dialogues import BadInput, Dialogue, Passage, Passages, Turn
 from dialeval.dialogues.cutting import next_speaker
 from dialeval.dialogues.storage import iterate_passages
 from dialeval.dialogues.types import text_key
-from dialeval.responders.base import Responder, respond
+from dialeval.responders.base import CUT, Responder, cut_warning, respond
 
 logger = logging.getLogger(__name__)
 
@@ -22,6 +22,7 @@ class _Chat:
     speakers: tuple[str, str]  # of the first new turn, of the second
     turns: list[Turn] = field(default_factory=list)
     ended: bool = False
+    cut: int = 0  # new turns that were cut at the maximum length
 
     @classmethod
     def after(cls, passage: Passage) -> "_Chat":
@@ -54,11 +55,12 @@ class _Chat:
             extra={},
         )
 
-    def add(self, text: str, author: str) -> None:
+    def add(self, answered: Passage, author: str) -> None:
         """Add a turn; an empty one ends the conversation."""
-        self.ended = not text.strip()
+        self.ended = not answered.response.strip()
         if not self.ended:
-            self.turns.append(Turn(self._speaker, text, author))
+            self.turns.append(Turn(self._speaker, answered.response, author))
+            self.cut += bool(answered.extra.get(CUT))
 
     @property
     def _speaker(self) -> str:
@@ -75,6 +77,7 @@ class _Chat:
                 "context_turns": len(self.start.context),
                 "from_passage": self.start.id,
                 "from_dialogue": self.start.dialogue_id,
+                "turns_cut": self.cut,
             },
         )
 
@@ -115,6 +118,9 @@ def self_chat(
             len(chats),
             turns,
         )
+    cut = sum(chat.cut for chat in chats)
+    if cut:
+        logger.warning("%s.", cut_warning(cut, sum(len(chat.turns) for chat in chats)))
     for chat in chats:
         yield chat.dialogue(f"{one.name}+{two.name}")
 
@@ -129,4 +135,4 @@ def _take_turn(responder: Responder, chats: list[_Chat]) -> None:
             hint="Configure it for one response per context.",
         )
     for chat, passage in zip(chats, responses, strict=True):
-        chat.add(passage.response, responder.name)
+        chat.add(passage, responder.name)

@@ -12,6 +12,7 @@ from dialeval.dialogues import Passage
 from dialeval.responders.generators import Generator
 from dialeval.responders.likelihood import response_log_probs
 from dialeval.responders.processors import RepeatedTypePenalty
+from dialeval.settings.live import MAX_NEW_TOKENS
 
 
 @dataclass
@@ -29,7 +30,7 @@ class Task:
             One seed per context; the same context has the same seed in every batch.
         n (`int`, *optional*, defaults to 1):
             Responses per context.
-        max_new_tokens (`int`, *optional*, defaults to 40):
+        max_new_tokens (`int`, *optional*, defaults to 128):
             Maximum length of a response.
         turn (`int`, *optional*, defaults to 0):
             Seed of what all contexts of a run share.
@@ -42,7 +43,7 @@ class Task:
     passages: Sequence[Passage]
     seeds: Sequence[int]
     n: int = 1
-    max_new_tokens: int = 40
+    max_new_tokens: int = MAX_NEW_TOKENS
     turn: int = 0
     backward: Generator | None = None
     language_model: Generator | None = None

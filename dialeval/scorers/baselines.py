@@ -7,11 +7,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+from datasets import Dataset
 
-from dialeval.dialogues import BadInput, Passage, Passages, Turn, count_tokens, iterate, to_passages
+from dialeval.dialogues import BadInput, Passage, Passages, Turn, count_tokens, to_passages
 from dialeval.dialogues.matching import derangement
 from dialeval.dialogues.splits import row_hashes
-from dialeval.dialogues.storage import as_table, batches, iterate_passages
+from dialeval.dialogues.storage import (
+    BATCH,
+    FEATURES,
+    PassageFile,
+    as_table,
+    batches,
+    iterate_passages,
+)
 from dialeval.dialogues.types import text_hash
 from dialeval.scorers.base import Decision
 from dialeval.scorers.folders import decision_of, load_scorer, save_scorer
@@ -273,9 +282,13 @@ class ShuffledContextScorer(_ContextAblation):
     def edited(self, passages: Passages | Sequence[Passage]) -> Passages:
         """The passages with permuted contexts."""
         table = as_table(passages)
-        donors = iterate(table.select(self._donors(table), keep_in_memory=True))
-        rows = zip(iterate(table), donors, strict=True)
-        return to_passages(replace(passage, context=donor.context) for passage, donor in rows)
+        rows = pa.Table.from_batches(batch.select(list(FEATURES)) for batch in batches(table))
+        contexts = rows["context"].combine_chunks().take(pa.array(self._donors(table)))
+        column = rows.column_names.index("context")
+        with PassageFile() as file:
+            for batch in rows.set_column(column, "context", contexts).to_batches(BATCH):
+                file.write(batch)
+        return file.dataset()
 
     def _donors(self, table: Passages) -> np.ndarray:
         """For each row, the row whose context it gets."""
@@ -311,7 +324,10 @@ def _without_context(passage: Passage) -> Passage:
 
 def _length_features(passages: Passages | Sequence[Passage]) -> np.ndarray:
     """Length, its logarithm, and their squares, shape `(n, 4)`."""
-    counted = (count_tokens(passage.response) for passage in iterate_passages(passages))
-    lengths = np.fromiter(counted, dtype=float, count=len(passages))
+    if isinstance(passages, Dataset):
+        responses = [text for batch in batches(passages) for text in batch["response"].to_pylist()]
+    else:
+        responses = [passage.response for passage in passages]
+    lengths = np.array([count_tokens(text) for text in responses], dtype=float)
     logs = np.log1p(lengths)
     return np.column_stack([lengths, logs, lengths**2, logs**2])

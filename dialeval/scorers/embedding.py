@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import skops.io
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -104,6 +103,8 @@ class EmbeddingScorer:
     def save(self, folder: Path) -> dict[str, Any]:
         """Write the regression; the encoder comes from its package."""
         compression = {"compression": zipfile.ZIP_DEFLATED, "compresslevel": 9}
+        import skops.io  # slow: it imports every library it knows
+
         skops.io.dump(self.model, folder / MODEL, **compression)
         return {"n": self.n, "vectors": getattr(self.embed, "name", "embedder")}
 
@@ -125,6 +126,8 @@ class EmbeddingScorer:
             `EmbeddingScorer`: The scorer.
         """
         check_vectors(settings, embed, folder)
+        import skops.io  # slow: it imports every library it knows
+
         model = skops.io.load(folder / MODEL, trusted=[])
         return cls(model, embed, settings["n"], settings["name"], decision_of(settings))
 

@@ -30,6 +30,10 @@ Pair = tuple[tuple[str, ...], str]
 _NGRAM_BITS, _CROSSED_BITS = 18, 20
 _CROSSED_TURNS = 2
 INNER_FOLDS = 3
+DENSITIES = 512
+"""Gaussians that a store keeps: those of a system's folds and seeds, for the next system."""
+SPACES = {"contrast": "towers", "affinity": "towers"}
+"""Families with the same features."""
 _ODD_SPACE = re.compile(r"\s{2,}|[^\S ]|^\s|\s$")
 """White space that is no single space between words."""
 
@@ -101,7 +105,8 @@ class FeatureStore:
         self._towers = RowCache(self._tower_rows)
         self._components = RowCache(self._component_rows)
         self._likelihood = RowCache(likelihood or ContextLikelihood())
-        self.fits = FitCache()
+        self.fits, self.densities = FitCache(), FitCache(DENSITIES)
+        self._latest: tuple[Sequence[Pair], list[np.ndarray]] | None = None
         self._texts: WeakKeyDictionary[Passages, list[Pair]] = WeakKeyDictionary()
         self._folds: WeakKeyDictionary[Passages, dict[int, Any]] = WeakKeyDictionary()
 
@@ -187,11 +192,18 @@ class FeatureStore:
             )
 
     def _tower_outputs(self, pairs: Sequence[Pair]) -> list[np.ndarray]:
-        """Outputs of the last turn, the one before it, and the response, in their towers."""
+        """Outputs of the last turn, the one before it, and the response, in their towers.
+
+        Three families read them, one after the other.
+        """
+        if self._latest is not None and self._latest[0] is pairs:
+            return self._latest[1]
         self._require_states()
         width = default_matcher().width
         response, last, previous = self._turns(pairs, self._towers)
-        return [last[:, :width], previous[:, width : 2 * width], response[:, 2 * width :]]
+        outputs = [last[:, :width], previous[:, width : 2 * width], response[:, 2 * width :]]
+        self._latest = (pairs, outputs)
+        return outputs
 
     def _embedded(self, texts: list[str]) -> np.ndarray:
         return self.embed([text or " " for text in texts])

@@ -17,10 +17,11 @@ from dialeval.scorers.families import FeatureStore
 from dialeval.scorers.linear import SvmScorer
 from dialeval.scorers.stack import STACK, StackScorer
 from dialeval.scorers.words import WordCache
-from dialeval.scorers.zeroshot import ZeroShotScorer
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
+
+    from dialeval.scorers.zeroshot import ZeroShotScorer
 
 
 @dataclass
@@ -207,7 +208,7 @@ def fit_zero_shot(
     *,
     forward: str | None = None,
     measure: str = "fast-detectgpt",
-) -> ZeroShotScorer:
+) -> "ZeroShotScorer":
     """A language model's measure; only its threshold is chosen, on held-out pairs.
 
     Args:
@@ -225,6 +226,8 @@ def fit_zero_shot(
     Returns:
         `ZeroShotScorer`: The evaluator with its threshold.
     """
+    from dialeval.scorers.zeroshot import ZeroShotScorer
+
     scorer = ZeroShotScorer.from_pretrained(forward or "smollm2", measure)
     validation = pairs if context.validation is None else context.validation
     labels, scores = np.asarray(validation["label"]), scorer(validation)

@@ -1,16 +1,23 @@
 """Gaussian models of how contexts and responses go together, in closed form."""
 
+import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from scipy.linalg.lapack import spotrf, spotri
 
 from dialeval.scorers.linear_solvers import TrainingSet
+from dialeval.scorers.row_cache import FitCache
 
 SHRINKAGE = 0.3
 """Weight of the variances alone in a covariance; more where there are few rows."""
 Moments = tuple[np.ndarray, np.ndarray]
 """A mean and a covariance."""
+Density = tuple[np.ndarray, np.ndarray, float]
+"""Coefficients of a log density: of the products, of the features, and the constant."""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -36,15 +43,51 @@ class QuadraticModel:
         return np.asarray(products + rows @ self.weights, dtype=np.float64) + self.intercept
 
 
-def fit_gaussian(
-    matrix: np.ndarray, one: TrainingSet, human_only: bool
-) -> tuple[QuadraticModel, np.ndarray]:
-    """A model fitted on all rows of a set, and their values by models not fitted on them.
+@dataclass(frozen=True)
+class GaussianRows:
+    """Rows of features, with a cache of the densities of parts of them.
+
+    The systems of a run answer the same contexts, so that the Gaussian of the human pairs of a fold
+    is needed for each of them, and by several families.
 
     Args:
         matrix (`np.ndarray`):
             Features, shape `(rows, d)`: the first half of the columns describe the context, the
             second half the response.
+        names (`np.ndarray`):
+            A number for what each row describes, the same in every matrix.
+        space (`str`):
+            A name for what the columns are.
+        cache (`FitCache`):
+            Keeps densities by a hash of their rows.
+    """
+
+    matrix: np.ndarray
+    names: np.ndarray
+    space: str
+    cache: FitCache
+
+    def density(self, rows: np.ndarray) -> Density:
+        """The log density of a Gaussian fitted to some rows, given by their numbers."""
+        return self._cached("density", rows, lambda: _log_density(*_moments(self.matrix[rows])))
+
+    def association(self, rows: np.ndarray) -> QuadraticModel:
+        """What [`mutual_information`] gives for some rows."""
+        return self._cached("association", rows, lambda: mutual_information(self.matrix[rows]))
+
+    def _cached(self, what: str, rows: np.ndarray, fit: Callable[[], T]) -> T:
+        facts = f"{what} {self.space}".encode() + np.ascontiguousarray(self.names[rows]).tobytes()
+        return self.cache(hashlib.blake2b(facts).hexdigest(), fit)
+
+
+def fit_gaussian(
+    features: GaussianRows, one: TrainingSet, human_only: bool
+) -> tuple[QuadraticModel, np.ndarray]:
+    """A model fitted on all rows of a set, and their values by models not fitted on them.
+
+    Args:
+        features (`GaussianRows`):
+            Features of the rows.
         one (`TrainingSet`):
             Which rows the model is fitted to.
         human_only (`bool`):
@@ -54,27 +97,32 @@ def fit_gaussian(
     Returns:
         `tuple[QuadraticModel, np.ndarray]`: The model, and values of shape `(n,)`.
     """
-    fit = mutual_information if human_only else class_ratio
-    rows, labels = matrix[one.rows], one.labels
-    values = np.empty(len(labels))
+
+    def fit(learn: np.ndarray) -> QuadraticModel:
+        human, machine = (one.rows[learn & (one.labels == label)] for label in (1, 0))
+        if human_only:
+            return features.association(human)
+        return class_ratio(features.density(human), features.density(machine))
+
+    values = np.empty(len(one.rows))
     for fold in one.folds:
-        values[fold.held_out] = fit(rows[fold.learn], labels[fold.learn])(rows[fold.held_out])
-    return fit(rows, labels), values
+        held_out = features.matrix[one.rows[fold.held_out]]
+        values[fold.held_out] = fit(fold.learn)(held_out)
+    return fit(np.ones(len(one.rows), bool)), values
 
 
-def class_ratio(rows: np.ndarray, labels: np.ndarray) -> QuadraticModel:
+def class_ratio(human: Density, machine: Density) -> QuadraticModel:
     """log N(row | human) - log N(row | machine): quadratic discriminant analysis."""
-    human, machine = (_log_density(*_moments(rows[labels == label])) for label in (1, 0))
     matrix, weights = human[0] - machine[0], human[1] - machine[1]
     return QuadraticModel(matrix, weights.astype(np.float32), human[2] - machine[2])
 
 
-def mutual_information(rows: np.ndarray, labels: np.ndarray) -> QuadraticModel:
-    """log p(context, response) - log p(context) p(response), fitted to the human pairs.
+def mutual_information(rows: np.ndarray) -> QuadraticModel:
+    """log p(context, response) - log p(context) p(response), fitted to human pairs.
 
     It is what human and random pairs differ by, estimated as if with all random pairs at once.
     """
-    mean, covariance = _moments(rows[labels == 1])
+    mean, covariance = _moments(rows)
     matrix, weights, constant = _log_density(mean, covariance)
     half = rows.shape[1] // 2
     for part in (slice(half), slice(half, None)):
@@ -95,7 +143,7 @@ def _moments(rows: np.ndarray) -> Moments:
     return mean, (1 - share) * covariance + share * np.diag(variances)
 
 
-def _log_density(mean: np.ndarray, covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+def _log_density(mean: np.ndarray, covariance: np.ndarray) -> Density:
     """Coefficients of a Gaussian's log density, without the term that all Gaussians share."""
     factor, _ = spotrf(covariance, lower=1, clean=1)  # positive definite: see `_moments`
     lower, _ = spotri(factor, lower=1)

@@ -10,7 +10,6 @@ from huggingface_hub.constants import HF_HOME
 
 from dialeval.dialogues import Passage, Turn
 from dialeval.scorers.cache import ScoreCache
-from dialeval.scorers.zeroshot import ZeroShotScorer
 
 MODEL = "smollm2"
 _WINDOW = 64  # responses between two writes to the file
@@ -48,7 +47,7 @@ class ContextLikelihood:
         return np.stack([given, alone, given - alone], 1)
 
     def _scores(self, pairs: list[tuple[tuple[str, ...], str]]) -> np.ndarray:
-        self._scorer = self._scorer or ZeroShotScorer.from_pretrained(MODEL, "log-probability")
+        self._scorer = self._scorer or _language_model()
         self._cache = self._cache or ScoreCache(self._path or default_path())
         keys = [self._key(pair) for pair in pairs]
         new = {key: pair for key, pair in zip(keys, pairs, strict=True)
@@ -65,6 +64,12 @@ class ContextLikelihood:
         for text in (*pair[0], "\x00", pair[1]):
             digest.update(b"\x01" + text.encode())
         return digest.hexdigest()
+
+
+def _language_model() -> Any:
+    from dialeval.scorers.zeroshot import ZeroShotScorer
+
+    return ZeroShotScorer.from_pretrained(MODEL, "log-probability")
 
 
 def _passage(pair: tuple[tuple[str, ...], str]) -> Passage:

@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import skops.io
 from scipy.sparse import csr_matrix
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
-from skops.io.exceptions import UntrustedTypesFoundException
 
 from dialeval.dialogues import BadInput, Passage, Passages
 from dialeval.dialogues.storage import BATCH, as_table
@@ -180,6 +178,8 @@ class SvmScorer:
         if isinstance(self.represent, NeuralRepresentation):
             save_scorer(self.represent.scorer, folder / NETWORK)
         compression = {"compression": zipfile.ZIP_DEFLATED, "compresslevel": 9}
+        import skops.io  # slow: it imports every library it knows
+
         skops.io.dump(self.parts, folder / MODEL, **compression)
         return {
             "settings": asdict(self.settings),
@@ -286,6 +286,9 @@ def _needed(settings: dict[str, Any], given: Mapping[str, Any], folder: Path) ->
 def _read(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise BadInput(f"no {MODEL} here.", path.parent, hint="Copy the whole folder again.")
+    import skops.io  # slow: it imports every library it knows
+    from skops.io.exceptions import UntrustedTypesFoundException
+
     try:
         return skops.io.load(path, trusted=list(TRUSTED))
     except UntrustedTypesFoundException as error:

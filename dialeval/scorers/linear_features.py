@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from scipy.sparse import csr_matrix, hstack
 from sklearn.feature_extraction.text import CountVectorizer
 
 from dialeval.dialogues import BadInput, Passages, folds, iterate, select
-from dialeval.dialogues.splits import row_hashes
+from dialeval.dialogues.storage import batches
 from dialeval.dialogues.tokens import TOKEN
 from dialeval.dialogues.types import text_hash
 from dialeval.scorers.words import WordCache
@@ -87,10 +89,16 @@ def make_folds(pairs: Passages, labels: np.ndarray, settings: SvmSettings) -> li
 
 def _reply_keys(pairs: Passages) -> np.ndarray:
     """A number for each reply and the dialogue that it comes from."""
-    same = row_hashes(pairs, ["dialogue_id", "response"])
-    source = row_hashes(pairs, ["source_dialogue_id", "response"])
-    has_no_source = row_hashes(pairs, ["source_dialogue_id"]) == text_hash([""])
-    return np.where(has_no_source, same, source)
+    keys = []
+    for batch in batches(pairs):
+        source = batch["source_dialogue_id"]
+        borrowed = pc.fill_null(pc.not_equal(source, ""), False)
+        origin = pc.if_else(borrowed, source, pc.fill_null(batch["dialogue_id"], ""))
+        response = pc.fill_null(batch["response"], "")
+        keys.append(pc.binary_join_element_wise(origin, response, "\x1f"))
+    return (
+        pa.chunked_array(keys, pa.string()).combine_chunks().dictionary_encode().indices.to_numpy()
+    )
 
 
 def fit_vectorizers(

@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from accelerate.utils import gather_object
 from scipy.special import expit
-from tqdm.auto import tqdm
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, PreTrainedModel
 
-import dialeval.models  # noqa: F401  registers the architectures
+import dialeval.models.architectures  # noqa: F401  registers them
+from dialeval import progress
 from dialeval.dialogues import BadInput, Passage, Passages
 from dialeval.dialogues.encoding import Encoded, InputFormat
 from dialeval.dialogues.storage import chunks, iterate_passages
@@ -119,7 +119,7 @@ class NeuralScorer:
         """Human logit minus machine logit of each passage, shape `(n,)`."""
         windows = []
         total = len(passages)
-        bar = tqdm(total=total, desc=self.name, unit=" passages", disable=not self.progress)
+        bar = progress.bar(self.name, total, " passages", self.progress)
         for window in chunks(iterate_passages(passages), _WINDOW):
             encoded = self.input_format(self.tokenizer, window)
             self._warn_about_cuts(encoded, window)
@@ -127,7 +127,7 @@ class NeuralScorer:
         bar.close()
         return np.concatenate(windows) if windows else np.zeros(0)
 
-    def _score(self, encoded: list[Encoded], bar: tqdm) -> np.ndarray:
+    def _score(self, encoded: list[Encoded], bar: progress.Bar) -> np.ndarray:
         rows = [passage.ids or [self.pad_id] for passage in encoded]
         scores = np.full(len(rows), np.nan)
         if self.cache is not None:  # an empty one is false

@@ -28,6 +28,7 @@ CONTEXT_FAMILIES = (
 NETWORK = "dialeval.training.fitting:fit_network"
 """Fit function of all evaluators that are trained in steps."""
 _FITTING = "dialeval.scorers.fitting"
+_TORCH = ("torch", "transformers")
 _RECURRENT = {"optimizer": "adam", "learning_rate": 1e-3, "batch_size": 32, "epochs": 6}
 _PRETRAINED = {
     "optimizer": "adamw", "learning_rate": 1e-4, "batch_size": 16, "epochs": 3,
@@ -37,7 +38,8 @@ _PRETRAINED = {
 
 def _network(name: str, summary: str, **options: Any) -> Entry:
     """An evaluator that is a network, with settings that are fast enough on two CPU cores."""
-    return Entry(name, NETWORK, summary, {"name": name, "model": name, **options})
+    settings = {"name": name, "model": name, **options}
+    return Entry(name, NETWORK, summary, settings, requires=_TORCH)
 
 
 EVALUATORS = Registry(
@@ -57,19 +59,23 @@ EVALUATORS = Registry(
         Entry(
             "svm-features", "dialeval.training.fitting:fit_svm_features",
             "Support vector machine on words, a network's features and likelihoods.",
+            requires=_TORCH,
         ),
         Entry(
             "embedding", f"{_FITTING}:fit_embedding",
             "Logistic regression on sentence vectors of context and response.",
+            requires=_TORCH,
         ),
         Entry(
             "stack", f"{_FITTING}:fit_stack",
             "Cased n-grams, sentence vectors and words of context and response, stacked.",
+            requires=_TORCH,
         ),
         Entry(
             "stack+lm", f"{_FITTING}:fit_stack",
             "The stack and a language model's likelihoods; about one response a second on a core.",
             {"name": "stack+lm", "families": ("ngrams", *CONTEXT_FAMILIES, "likelihood")},
+            requires=_TORCH,
         ),
         Entry(
             "surface", f"{_FITTING}:fit_stack",
@@ -80,6 +86,7 @@ EVALUATORS = Registry(
             "context", f"{_FITTING}:fit_stack",
             "The stack without n-grams: whether the response answers the context.",
             {"name": "context", "families": CONTEXT_FAMILIES},
+            requires=_TORCH,
         ),
         _network("hierarchical", "LSTM over turns (Li et al., 2017).", **_RECURRENT),
         _network("concat", "LSTM per turn, vectors side by side (Li et al., 2017).", **_RECURRENT),
@@ -101,6 +108,7 @@ EVALUATORS = Registry(
         Entry(
             "zero-shot", f"{_FITTING}:fit_zero_shot",
             "A language model's likelihood measure, not trained: zero-shot[:MEASURE[:MODEL]].",
+            requires=_TORCH,
         ),
     ],
 )  # fmt: skip
@@ -127,6 +135,7 @@ SCORER_KINDS = {
     "joint": "dialeval.scorers.joint:JointScorer",
     "stack": "dialeval.scorers.stack:StackScorer",
     "zero-shot": "dialeval.scorers.zeroshot:ZeroShotScorer",
+    "text-classifier": "dialeval.scorers.text_classifier:TextClassifierScorer",
 }
 """Class of each `kind` in a saved scorer's settings."""
 

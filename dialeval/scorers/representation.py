@@ -1,14 +1,17 @@
 """The last hidden representation of a discriminator, as features."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
 from dialeval.dialogues import BadInput, Passage, Passages
 from dialeval.dialogues.storage import chunks, iterate_passages
-from dialeval.models.batching import pad, token_batches
-from dialeval.scorers.neural import NeuralScorer
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from dialeval.scorers.neural import NeuralScorer
 
 _WINDOW = 16_384  # passages that are sorted by length together
 _HEADS = ("classifier", "score")
@@ -22,7 +25,7 @@ class NeuralRepresentation:
             The discriminator.
     """
 
-    def __init__(self, scorer: NeuralScorer):
+    def __init__(self, scorer: "NeuralScorer"):
         self.scorer = scorer
         heads = [getattr(scorer.model, name) for name in _HEADS if hasattr(scorer.model, name)]
         if not heads:
@@ -31,6 +34,8 @@ class NeuralRepresentation:
 
     def __call__(self, passages: Passages | Sequence[Passage]) -> np.ndarray:
         """A vector for each passage, in their order."""
+        from dialeval.models.batching import token_batches
+
         vectors: list[np.ndarray] = []
         for window in chunks(iterate_passages(passages), _WINDOW):
             encoded = self.scorer.input_format(self.scorer.tokenizer, window)
@@ -42,14 +47,18 @@ class NeuralRepresentation:
             vectors += (by_row[row] for row in range(len(rows)))
         return np.stack(vectors) if vectors else np.zeros((0, self._head.in_features))
 
-    @torch.inference_mode()
     def _read(self, rows: list[list[int]]) -> np.ndarray:
-        seen: list[torch.Tensor] = []
+        import torch
+
+        from dialeval.models.batching import pad
+
+        seen: list[Tensor] = []
         hook = self._head.register_forward_pre_hook(lambda _, given: seen.append(given[0]))
         self.scorer.model.eval()
         batch = pad(rows, self.scorer.pad_id)
         try:
-            self.scorer.model(**{k: tensor.to(self.scorer.device) for k, tensor in batch.items()})
+            with torch.inference_mode():
+                self.scorer.model(**{k: value.to(self.scorer.device) for k, value in batch.items()})
         finally:
             hook.remove()
         return seen[0].float().cpu().numpy()

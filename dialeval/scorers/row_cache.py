@@ -84,6 +84,9 @@ class FitCache:
         self.limit = limit
         self._fits: dict[str, Any] = {}
 
+    def __len__(self) -> int:
+        return len(self._fits)
+
     def __call__(self, key: str, fit: Callable[[], T]) -> T:
         """What `fit` returned when the key was first asked for."""
         fitted = self._fits.pop(key) if key in self._fits else fit()

@@ -11,23 +11,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import skops.io
-from sklearn.linear_model import LogisticRegression
 
 from dialeval.dialogues import Passage, Passages
 from dialeval.scorers.base import Decision
 from dialeval.scorers.embedding import Embed, check_vectors
-from dialeval.scorers.families import (
-    FAMILIES,
-    Family,
-    FeatureStore,
-    Pair,
-    usable_families,
-)
+from dialeval.scorers.families import FAMILIES, SPACES, FeatureStore, Pair, usable_families
 from dialeval.scorers.folders import decision_of
-from dialeval.scorers.gaussian import QuadraticModel, fit_gaussian
-from dialeval.scorers.linear_solvers import LinearModel, TrainingSet, fit_family
-from dialeval.scorers.row_cache import Matrix
+from dialeval.scorers.gaussian import GaussianRows, QuadraticModel, fit_gaussian
+from dialeval.scorers.linear_solvers import (
+    LinearModel,
+    TrainingSet,
+    fit_family,
+    logistic_regression,
+)
 
 MODEL = "stack.skops"
 SURFACE = ("ngrams",)
@@ -184,6 +180,8 @@ class StackScorer:
         models = {"combiner": self.combiner, **self.models}
         arrays = {name: list(vars(model).values()) for name, model in models.items()}
         compression = {"compression": zipfile.ZIP_DEFLATED, "compresslevel": 9}
+        import skops.io  # slow: it imports every library it knows
+
         skops.io.dump(arrays, folder / MODEL, **compression)
         return {"n": self.n, "vectors": getattr(self.store.embed, "name", "embedder")}
 
@@ -205,6 +203,8 @@ class StackScorer:
             `StackScorer`: The scorer.
         """
         check_vectors(settings, embed, folder)
+        import skops.io  # slow: it imports every library it knows
+
         arrays = skops.io.load(folder / MODEL, trusted=[])
         combiner, store = LinearModel(*arrays.pop("combiner")), FeatureStore(embed)
         models = {
@@ -216,22 +216,25 @@ class StackScorer:
         return cls(models, combiner, store, settings["n"], settings["name"], decision_of(settings))
 
 
-def _model_class(family: Family) -> type[Model]:
-    return LinearModel if family.model == "linear" else QuadraticModel
-
-
 def _fit_family(
     name: str, store: FeatureStore, pairs: Sequence[Pair], sets: Sequence[TrainingSet], seed: int
 ) -> Sequence[tuple[Model, np.ndarray]]:
-    """What `_fit` gives; of a family that never reads the context, from the store where it is.
+    """For each training set the model of a family, and the out-of-fold value of each row.
 
-    The evaluators `stack` and `surface` and their twins have such families in common.
+    Of a family that never reads the context, they are from the store where it has them: the
+    evaluators `stack` and `surface` and their twins have such families in common.
     """
+    family = FAMILIES[name]
 
     def fit() -> Sequence[tuple[Model, np.ndarray]]:
-        return _fit(FAMILIES[name], store.matrix(name, pairs), sets, seed)
+        matrix = store.matrix(name, pairs)
+        if family.model == "linear":
+            return fit_family(matrix, sets, seed, family.strength)
+        numbers = np.array([hash(pair) for pair in pairs])
+        rows = GaussianRows(matrix, numbers, SPACES.get(name, name), store.densities)
+        return [fit_gaussian(rows, one, human_only=family.model == "human") for one in sets]
 
-    if FAMILIES[name].reads_context:
+    if family.reads_context:
         return fit()
     return store.fits(_key_of(name, [response for _, response in pairs], sets, seed), fit)
 
@@ -247,15 +250,6 @@ def _key_of(name: str, responses: Sequence[str], sets: Sequence[TrainingSet], se
     return hashlib.blake2b(b"\0".join(parts)).hexdigest()
 
 
-def _fit(
-    family: Family, matrix: Matrix, sets: Sequence[TrainingSet], seed: int
-) -> Sequence[tuple[Model, np.ndarray]]:
-    """For each training set the model of a family, and the out-of-fold value of each row."""
-    if family.model == "linear":
-        return fit_family(matrix, sets, seed, family.strength)
-    return [fit_gaussian(matrix, one, human_only=family.model == "human") for one in sets]
-
-
 def _combine(values: np.ndarray, labels: np.ndarray, dialogues: np.ndarray) -> LinearModel:
     """The regression over out-of-fold values, with weights that are not negative (Breiman, 1996).
 
@@ -266,12 +260,12 @@ def _combine(values: np.ndarray, labels: np.ndarray, dialogues: np.ndarray) -> L
     scale = values.std(0) + 1e-12
     used = np.flatnonzero(_evidence(values, labels, dialogues) > MIN_EVIDENCE)
     while len(used):
-        fitted = LogisticRegression().fit(values[:, used] / scale[used], labels)
-        if (fitted.coef_[0] >= 0).all():
+        fitted = logistic_regression(values[:, used] / scale[used], labels)
+        if (fitted.weights >= 0).all():
             weights = np.zeros(values.shape[1])
-            weights[used] = fitted.coef_[0] / scale[used]
-            return LinearModel(weights, float(fitted.intercept_[0]))
-        used = used[fitted.coef_[0] >= 0]
+            weights[used] = fitted.weights / scale[used]
+            return LinearModel(weights, fitted.intercept)
+        used = used[fitted.weights >= 0]
     return LinearModel(np.zeros(values.shape[1]), 0.0)
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from tqdm.auto import tqdm
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
 
+from dialeval import progress
 from dialeval.dialogues import BadInput, Passage, Passages
 from dialeval.dialogues.encoding import Encoded
 from dialeval.dialogues.storage import chunks, iterate_passages
@@ -176,7 +176,7 @@ class ZeroShotScorer:
     def __call__(self, passages: Passages | Sequence[Passage]) -> np.ndarray:
         """The measure of each passage, in their order."""
         windows = []
-        bar = tqdm(total=len(passages), desc=self.name, unit=" passages", disable=not self.progress)
+        bar = progress.bar(self.name, len(passages), " passages", self.progress)
         given = iterate_passages(passages)
         if self.turned:
             given = (passage.reversed() for passage in given)

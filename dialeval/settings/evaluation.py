@@ -20,7 +20,8 @@ class EvaluationRun:
             "flags": ("--evaluator",),
             "help": "Trained on your data: stack, surface, svm-unigram, hierarchical, ..., all, "
             "or package.module:Class. Applied without training: the folder or Hub name of a saved "
-            "one, NAME=FOLDER, zero-shot[:MEASURE[:MODEL]]. By default stack and surface; "
+            "one, NAME=FOLDER, zero-shot[:MEASURE[:MODEL]], hf:NAME for any text "
+            "classifier of Hugging Face (with --human-label). By default stack and surface; "
             "see: dialeval list evaluators. Repeatable.",
         },
     )

@@ -113,7 +113,11 @@ def test_check_passes_and_fails_with_the_exit_code(folder):
     assert "1 of 3 conditions not met." in output
     code, output = run("check", folder, "--min", "adversuc=0.2", "--system", "greedy")
     assert code == 0 and output.count("\n") == 1
-    assert run("check", folder, "--max", "ere=0.2")[0] == 1
+    code, output = run("check", folder, "--max", "ere=0.2")
+    assert code == 2 and "not measured: ere <= 0.2: the run has no metric 'ere'" in output
+    assert run("check", folder, "--max", "ere=0.2", "--allow-unmeasured")[0] == 0
+    both = ("--max", "ere=0.2", "--min", "adversuc=0.2")
+    assert run("check", folder, *both)[0] == 1  # what failed outweighs what is not known
 
 
 def test_check_tests_the_wanted_bound(folder):
@@ -123,8 +127,9 @@ def test_check_tests_the_wanted_bound(folder):
     assert run(*one, "--min", f"adversuc={limit}")[0] == 0
     assert run(*one, "--min", f"adversuc={limit}", "--bound", "low")[0] == 1
     assert run(*one, "--min", f"adversuc={limit}", "--conservative")[0] == 1
-    assert run(*one, "--max", f"adversuc={greedy.value + 0.02}", "--bound", "low")[0] == 0
-    code, output = run(*one, "--max", f"adversuc={greedy.value + 0.02}", "--conservative")
+    most = ("--either-way", "--max", f"adversuc={greedy.value + 0.02}")
+    assert run(*one, *most, "--bound", "low")[0] == 0
+    code, output = run(*one, *most, "--conservative")
     assert code == 1 and "high bound tested" in output
 
 
@@ -132,6 +137,10 @@ def test_check_tests_the_wanted_bound(folder):
     ("arguments", "message"),
     [
         (["check", "runs/x"], "no condition to check"),
+        (["check", "runs/x", "--min", "adversuc.auroc=.6"], "a lower adversuc.auroc is better"),
+        (["check", "runs/x", "--max", "adversuc=.2"], "Give --min adversuc=0.2; if you mean it"),
+        (["check", "runs/x", "--verdict", "fine"], "there is no verdict 'fine'"),
+        (["check", "runs/x", "--verdict", "negligible", "--system", "b"], "Unknown system 'b'"),
         (["check", "runs/x", "--min", "adversuc"], "expected name=number, but got 'adversuc'"),
         (["check", "runs/x", "--min", "=0.2"], "expected name=number, but got '=0.2'"),
         (["check", "runs/x", "--max", "ere=nan"], "expected name=number, but got 'ere=nan'"),

@@ -142,7 +142,7 @@ def test_leaks_finds_a_planted_marker_and_removes_it(dialeval, human, machine, t
     ("arguments", "message"),
     [
         (["describe", "nowhere.jsonl"], "nowhere.jsonl: no such file"),
-        (["describe", "."], "found a directory"),
+        (["describe", "empty"], "found a directory"),
         (
             ["convert", "talk.txt", "--filter", "lee"],
             "Unknown filter 'lee'. Choose one of none, li",
@@ -159,7 +159,7 @@ def test_leaks_finds_a_planted_marker_and_removes_it(dialeval, human, machine, t
     ],
 )
 def test_bad_input_is_one_sentence_and_no_traceback(dialeval, write, arguments, message):
-    write("talk.txt", TALK)
+    write("talk.txt", TALK).with_name("empty").mkdir()
     code, _, err = dialeval("data", *arguments)
     assert code == 2
     assert message in " ".join(err.split())

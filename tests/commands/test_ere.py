@@ -82,7 +82,7 @@ def test_without_a_system_the_error_is_refused_and_the_rest_is_shown(run, write)
     assert result["value"] is None and result["details"]["missing"] == ["machine_machine"]
     assert set(result["details"]["scenarios"]) == {"human_human", "human_random", "human_next"}
     code, _, _ = run("check", "x", "--max", "ere=0.9")
-    assert code == 1
+    assert code == 2
 
 
 def test_a_scenario_without_data_is_named(run, write):

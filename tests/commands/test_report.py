@@ -1,10 +1,12 @@
 """`dialeval report`: write the report of a run again, without computing anything."""
 
+import csv
 import json
 
 import pytest
 
-from dialeval.metrics.results import SCHEMA_VERSION
+from dialeval.metrics.results import SCHEMA_VERSION, Result
+from dialeval.metrics.robustness_results import RobustnessResults
 from tests.commands.test_ere import table
 from tests.reports.invented import invent
 
@@ -29,7 +31,13 @@ def test_the_page_is_written_again_and_nothing_else_is_touched(run, folder, tmp_
 
 
 @pytest.mark.parametrize(
-    ("format", "words"), [("markdown", "| AdverSuc"), ("latex", r"\toprule"), ("json", '"results"')]
+    ("format", "words"),
+    [
+        ("markdown", "| AdverSuc"),
+        ("latex", r"\toprule"),
+        ("json", '"results"'),
+        ("csv", "metric,system,evaluator,value"),
+    ],
 )
 def test_other_forms_are_printed_or_written(run, folder, tmp_path, format, words):
     code, out, _ = run("report", folder, "--format", format)
@@ -76,3 +84,25 @@ def test_a_folder_without_an_evaluation_is_refused(run, folder, write, tmp_path)
     (folder / "scores.parquet").write_bytes(b"PAR1")
     code, _, err = run("report", folder)
     assert code == 2 and "expected a table of scores" in err
+
+
+def test_the_page_can_be_opened(run, folder, monkeypatch):
+    opened = []
+    monkeypatch.setattr("webbrowser.open", lambda url: opened.append(url) or len(opened) == 1)
+    code, _, err = run("report", folder, "--open")
+    assert code == 0 and opened == [(folder / "report.html").resolve().as_uri()]
+    assert "No browser" not in err and "No browser" in run("report", folder, "--open")[2]
+    code, _, err = run("report", folder, "--open", "--format", "csv")
+    assert code == 2 and "only a page can be opened" in err
+
+
+def test_no_cell_of_the_spreadsheet_is_a_formula(run, tmp_path):
+    names = ['=HYPERLINK("http://x")', "+1", "-1", "@sum", " =1", "\t=1", "plain"]
+    rows = tuple(Result("adversuc", name, "svm", -0.5, -1, 1, 9, "s", {"a": 1}) for name in names)
+    RobustnessResults(results=rows).save(tmp_path / "x")
+    code, out, _ = run("report", tmp_path / "x", "--format", "csv")
+    table = list(csv.DictReader(out.splitlines()))
+    assert code == 0 and [row["value"] for row in table] == ["-0.5"] * 7
+    systems = [row["system"] for row in table]
+    assert systems == ['\'=HYPERLINK("http://x")', "'+1", "'-1", "'@sum", "'=1", "'=1", "plain"]
+    assert json.loads(table[0]["details"]) == {"a": 1}

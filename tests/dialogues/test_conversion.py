@@ -84,3 +84,58 @@ def test_passages_and_files_are_taken_as_they_are(tmp_path, write):
 def test_bad_data_is_one_sentence_that_names_the_row(data, options, message):
     with pytest.raises(BadInput, match=message):
         as_passages(data, author="bot", **options)
+
+
+TALKS = [
+    [{"role": "user", "content": f"is {n} far?"}, {"role": "assistant", "content": f"no {n}"},
+     {"role": "user", "content": f"thanks {n}"}, {"role": "assistant", "content": f"bye {n}"}]
+    for n in range(2)
+]  # fmt: skip
+TURNS = [
+    {"conversation_id": n, "speaker": message["role"], "text": message["content"]}
+    for n, talk in enumerate(TALKS)
+    for message in talk
+]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        TALKS,
+        [{"messages": talk} for talk in TALKS],
+        {"conversation": TALKS},
+        pandas.DataFrame({"conversations": TALKS}),
+        Dataset.from_dict({"messages": TALKS}),
+        TURNS,
+        pandas.DataFrame(TURNS),
+        {name: [row[name] for row in TURNS] for name in TURNS[0]},
+    ],
+    ids=["lists", "records", "columns", "pandas", "datasets", "turns", "frame", "turn columns"],
+)
+def test_a_role_selects_the_responses_of_conversations(data):
+    passages = list(iterate(as_passages(data, author="sim", role="user")))
+    assert [passage.response for passage in passages] == ["thanks 0", "thanks 1"]
+    assert {passage.author for passage in passages} == {"sim"}
+    with pytest.raises(BadInput, match="no turn is by 'nobody', only by user"):
+        as_passages(data, author="sim", role="nobody")
+
+
+def test_prompts_in_memory_are_read_as_in_a_file():
+    data = {"prompt": ["Hi!", "Coffee?"], "completion": TEXTS}
+    for shape in (data, pandas.DataFrame(data), Dataset.from_dict(data)):
+        passages = list(iterate(as_passages(shape, author="human")))
+        assert [(p.context[0].text, p.response) for p in passages] == [
+            ("Hi!", "Fine."), ("Coffee?", "No."),
+        ]  # fmt: skip
+    pairs = [{"prompt": "Hi!", "chosen": "Hey.", "rejected": "Greetings, human."}]
+    assert as_passages(pairs, author="human")["response"][:] == ["Hey."]
+
+
+def test_turns_of_several_roles_are_refused_without_a_role():
+    with pytest.raises(BadInput, match="could be those of"):
+        as_passages(TURNS, author="sim")
+
+
+def test_columns_of_different_lengths_are_refused():
+    with pytest.raises(BadInput, match=r"differ in length \(context: 1, response: 2\)"):
+        as_passages({"context": ["a"], "response": ["b", "c"]}, author="bot")

@@ -10,7 +10,7 @@ from dialeval.dialogues.sources import BadInput, Source
 from dialeval.dialogues.types import text_key
 
 FILE_NAMES = {"opensubtitles": "OpenSubtitles.txt", "lines": "model.hyp", "csv": "table.csv"}
-NO_TEXT = {"parquet", "dstc7", "hub"}  # binary, a folder, and a name on the Hub
+NO_TEXT = {"parquet", "dstc7", "hub", "folder", "saved-dataset", "inspect"}  # no text files
 CONTEXTS = "dstc7-task2-context.tsv"
 RESPONSES = "dstc7-task2-system_responses.tsv"
 RATINGS = "dstc7-task2-human_evaluation.tsv"

@@ -124,8 +124,9 @@ def test_processes_do_not_change_the_result(write):
 def test_files_that_cannot_be_used_say_why(write, tmp_path):
     with pytest.raises(BadInput, match=r"no such file\. Did you mean own\.jsonl"):
         read(write("own.jsonl", [GOOD]).with_name("own.json"))
+    (tmp_path / "empty").mkdir()
     with pytest.raises(BadInput, match="found a directory"):
-        read(tmp_path)
+        read(tmp_path / "empty")
     with pytest.raises(BadInput, match="the file is empty"):
         read(write("empty.jsonl", ""))
     with pytest.raises(

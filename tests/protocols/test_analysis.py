@@ -10,9 +10,9 @@ from sklearn.metrics import average_precision_score
 from dialeval.commands import main
 from dialeval.dialogues import BadInput, Passage, Turn, to_passages, write_passages
 from dialeval.metrics.analysis_results import AnalysisResults
-from dialeval.protocols.analysis import analyse
 from dialeval.protocols.analysis.decisions import decide, with_random_replies
 from dialeval.protocols.analysis.kannan import rankings, sample_responses
+from dialeval.protocols.analysis.study import analyse
 from dialeval.reports.analysis import analysis_tables, render_analysis
 from dialeval.responders.language import GeneratorResponder
 from dialeval.responders.task import likelihoods

@@ -380,8 +380,10 @@ def test_bounds_of_the_interval_can_be_tested(write_run):
         ("adversuc.balanced", {}, "it is true, not a number."),
         ("adversuc.f1", {}, "no 'f1' in the details. There are auroc, balanced, parts."),
         ("adversuc.auroc.x", {}, "no 'auroc.x' in the details."),
-        ("advers", {}, "FAIL: advers >= 0.2: the run has no metric 'advers'. It has adversuc,"),
-        ("ere", {"systems": ["bad"]}, "FAIL: ere >= 0.2, bad, evaluated by svm: it is null"),
+        ("advers", {}, "not measured: advers >= 0.2: the run has no metric 'advers'. It has "
+         "adversuc,"),
+        ("ere", {"systems": ["bad"]}, "not measured: ere >= 0.2, bad, evaluated by svm: it is "
+         "null"),
         ("ere", {"evaluators": ["coin"]}, "bot, evaluated by coin: was not measured."),
     ],
 )  # fmt: skip

@@ -1,9 +1,12 @@
 """Two piles of conversations: detection, controls of the topic, verdicts, bad input."""
 
 import random
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
+import dialeval
 from dialeval.dialogues import BadInput, Passage, Turn, to_passages
 from dialeval.metrics.evaluation_results import DISTINGUISHABLE, INCONCLUSIVE
 from dialeval.metrics.unpaired_results import CONFOUNDED, UnpairedResults
@@ -110,3 +113,81 @@ def test_a_difference_in_rare_words_alone_may_be_the_topic():
         control=Accuracy(0.5, 0.48, 0.52, 100),
     )  # fmt: skip
     assert pile_verdict("bot", [reading], Piled(50, 50)).verdict == CONFOUNDED
+
+
+def chats(seed, style, count=30):
+    """Whole conversations as chat messages, from Python."""
+    rng = random.Random(seed)
+    talk = lambda: " ".join(rng.choice(COMMON + SPORT) for _ in range(8))  # noqa: E731
+    return [
+        [{"role": role, "content": style(talk()) if role == "user" else talk()}
+         for _ in range(4) for role in ("assistant", "user")]
+        for _ in range(count)
+    ]  # fmt: skip
+
+
+def test_piles_of_chat_messages_are_compared_from_python(tmp_path):
+    results = dialeval.evaluate(
+        chats(1, str), {"sim": chats(2, lambda text: f"Sure! {text}.")}, role="user",
+        evaluators="surface", seeds=1, folds=3, output_dir=tmp_path,
+    )  # fmt: skip
+    assert isinstance(results, UnpairedResults)
+    assert results.verdicts[0].verdict == DISTINGUISHABLE
+    assert results.verdicts[0].human_dialogues == 30
+    assert {trait.name for trait in results.profile} >= {"turns per dialogue", "words per turn"}
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert "turns read" in page and "Behaviour: sim" in page and "share matched" in page
+    with pytest.raises(BadInput, match="no turn is by 'agent'"):
+        dialeval.evaluate(chats(1, str), {"sim": chats(2, str)}, role="agent")
+
+
+def test_a_pile_in_two_languages_and_piles_in_different_ones_are_named():
+    english = "I do not know what you think of that, but it is nice to have one."
+    german = "Ich weiß nicht, was du meinst, aber das ist auch nicht so wichtig."
+
+    def spoken(texts, name):
+        return to_passages(
+            Passage((Turn("p", "hi"),), f"{text} {at}", name, f"{name}{at}#1", f"{name}{at}")
+            for at, text in enumerate(texts)
+        )
+
+    mixed = make_piles(
+        spoken([english] * 20 + [german] * 12, "human"), {"bot": spoken([german] * 30, "bot")}
+    ).warnings
+    assert any("human is in several languages (English 62 %, German 38 %" in text for text in mixed)
+    assert any("bot is in another language (German)" in text for text in mixed)
+
+
+@pytest.mark.shared
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_real_human_piles_on_two_topics_are_not_called_distinguishable(shared, tmp_path, seed):
+    from sklearn.cluster import KMeans
+    from sklearn.decomposition import TruncatedSVD
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    passages = dialeval.read(shared / "dailydialog" / "dialogues_test.txt")[0]
+    dialogues: dict[str, list[Passage]] = {}
+    for passage in dialeval.iterate(passages):
+        dialogues.setdefault(passage.dialogue_id, []).append(passage)
+    texts = [
+        " ".join([*(turn.text for item in items for turn in item.context), items[-1].response])
+        for items in dialogues.values()
+    ]
+    words = TfidfVectorizer(stop_words="english", min_df=5, sublinear_tf=True).fit_transform(texts)
+    points = TruncatedSVD(20, random_state=0).fit_transform(words)[:, 1:]
+    topic = KMeans(4, random_state=seed, n_init=5).fit(points).labels_
+    largest = np.argsort(-np.bincount(topic))[:2]
+    every = list(dialogues.values())
+    piles = [
+        to_passages(
+            replace(item, author=author)
+            for at in np.flatnonzero(topic == number)[:120]
+            for item in every[at]
+            if item.speaker == "B"
+        )
+        for number, author in zip(largest, ("human", "bot"), strict=True)
+    ]  # fmt: skip
+    results = evaluated(*piles, tmp_path)
+    assert results.verdicts[0].p_value < 0.05  # the topics do differ
+    assert results.verdicts[0].verdict != DISTINGUISHABLE

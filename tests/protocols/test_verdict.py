@@ -29,7 +29,13 @@ WEAK = Trust()
         ([APART], WEAK, "distinguishable"),
         # Significant, but the whole interval is inside the margin: .521 < .55.
         ([SMALL], SURE, "negligible difference"),
-        ([SMALL], WEAK, "negligible difference"),
+        # That it is negligible is a "no" about its size: a weak evaluator may miss most of it.
+        ([SMALL], WEAK, "distinguishable"),
+        ([SMALL], replace(SURE, control_low=0.51), "distinguishable"),
+        ([replace(SMALL, retrained=False)], SURE, "distinguishable"),
+        # The power to detect a planted share is not needed once something was detected, and a
+        # format leak is part of what the evaluators saw.
+        ([SMALL], replace(SURE, detectable={}, leaks=("case",)), "negligible difference"),
         # Not significant and inside the margin: only with trust is it a "no".
         ([NONE], SURE, "indistinguishable"),
         ([NONE], WEAK, "inconclusive"),
@@ -71,6 +77,13 @@ def test_a_no_needs_power_control_two_families_and_no_leak(changes, reason):
     assert re.search(reason, result.reservations[0])
     assert f"A difference cannot be ruled out: {result.reservations[0]}." in result.text
     assert verdict("bot", [APART], replace(SURE, **changes), n=1_200).verdict == "distinguishable"
+
+
+def test_a_small_difference_by_weak_evaluators_says_why_it_may_be_larger():
+    text = verdict("bot", [SMALL], replace(SURE, families=frozenset({"surface"})), n=1_200).text
+    assert (
+        "No evaluator's interval reaches 55 %, but a better one may see more: no evaluator" in text
+    )
 
 
 def test_one_source_of_planted_replies_is_enough():

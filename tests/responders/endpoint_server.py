@@ -29,6 +29,7 @@ class Server(ThreadingHTTPServer):
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
         self.plan: dict[str, list[Behaviour]] = {}
+        self.usual: Behaviour = completion()
         self.bodies: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.paths: list[str] = []
@@ -55,7 +56,7 @@ class Server(ThreadingHTTPServer):
             self.most = max(self.most, self.here)
             self.change.notify_all()
             self.change.wait_for(lambda: self.most >= self.together, timeout=2)
-        steps = self.plan.get(text, [completion()])
+        steps = self.plan.get(text, [self.usual])
         return steps[min(attempt, len(steps) - 1)]
 
     def leave(self) -> None:
@@ -104,6 +105,19 @@ def completion(content: str | None = None, finish: str = "stop", **message: Any)
         reply = f"re: {handler.body['messages'][-1]['content']}" if content is None else content
         choice = {"message": {"content": reply, **message}, "finish_reason": finish}
         handler.send(200, json.dumps({"choices": [choice]}))
+
+    return act
+
+
+def refusing(*fields: str, finish: str = "stop") -> Behaviour:
+    """Answer well, but refuse these fields, as OpenAI's newer models do."""
+
+    def act(handler: Handler) -> None:
+        known = next((name for name in fields if name in handler.body), None)
+        if known is None:
+            return completion(finish=finish)(handler)
+        error = {"message": f"Unsupported parameter: '{known}' is not supported.", "param": known}
+        return handler.send(400, json.dumps({"error": error}))
 
     return act
 

@@ -359,8 +359,8 @@ def test_credentials_and_query_of_the_address_are_sent_but_not_shown(server):
 def test_the_signature_tells_apart_what_changes_answers_and_nothing_else():
     base = EndpointResponder("http://u:p@host:80/v1?k=v", "m", system_prompt="s")
     assert base.signature == (
-        "responder:m|model:m|host:host:80|system:e64984c3aacf6ede|n:1|temperature:1|top_p:1|"
-        "max_tokens:60|seed:0"
+        "responder:m|model:m|host:host:80|system:e64984c3aacf6ede|n:1|temperature:default|"
+        "top_p:default|max_tokens:128|seed:0"
     )
     changed = {
         "model": "x", "system_prompt": "t", "n": 2, "temperature": 0.1, "top_p": 0.5,

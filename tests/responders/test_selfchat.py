@@ -43,7 +43,7 @@ def test_two_responders_speak_in_turn_after_the_context():
     ]
     assert dialogue.id == "t0#3@x+y"
     assert dialogue.extra == {
-        "context_turns": 2, "from_passage": "t0#3", "from_dialogue": "t0",
+        "context_turns": 2, "from_passage": "t0#3", "from_dialogue": "t0", "turns_cut": 0,
     }  # fmt: skip
 
 

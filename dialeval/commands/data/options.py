@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +11,7 @@ import typer
 from rich.markup import escape
 
 from dialeval.commands.console import counting, err, say
+from dialeval.progress import is_quiet
 from dialeval.settings.inputs import InputSettings
 
 if TYPE_CHECKING:
@@ -38,10 +40,6 @@ Limit = Annotated[
     typer.Option(help="Maximum number of contexts, drawn by dialogue; 500 without --human."),
 ]
 Folds = Annotated[int, typer.Option(help="Number of cross-fitting folds, by dialogue.")]
-NewTokens = Annotated[int, typer.Option(help="Maximum response length of live systems.")]
-DecodingName = Annotated[
-    str, typer.Option(help="Decoding of live systems; see: dialeval list decodings")
-]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the results of another run.")]
 Turns = Annotated[
     str, typer.Option(help="Turns to edit: all, last, or numbers from 0 such as 0,-1.")
@@ -121,9 +119,20 @@ def read_files(
         for path, name in report.formats.items():
             say(f"Read [bold]{escape(Path(path).name)}[/] as [bold]{escape(name)}[/] "
                 "(another: --input-format NAME)")  # fmt: skip
+    for note in report.notes:
+        say(escape(note))
     _say_roles(report, options)
     _say_skipped(report.problems)
     return passages, report
+
+
+def check_files(paths: Sequence[str]) -> None:
+    """Refuse missing files and unknown formats before anything slow is imported."""
+    from dialeval.dialogues import format_of
+
+    for path in paths:
+        if path != "chitchat":
+            format_of(Path(path))
 
 
 def _say_roles(report: ReadReport, options: ReadOptions) -> None:
@@ -147,8 +156,9 @@ def _say_roles(report: ReadReport, options: ReadOptions) -> None:
 
 
 def _say_skipped(problems: list[Any], most: int = 20) -> None:
-    if problems:
-        err.print(f"[yellow]Skipped {len(problems)} bad record(s):[/]")
+    if not problems or is_quiet():
+        return
+    err.print(f"[yellow]Skipped {len(problems)} bad record(s):[/]")
     for problem in problems[:most]:
         location = f"{problem.path}:{problem.line}" if problem.line else problem.path
         err.print(f"  {location}: {problem.message}", soft_wrap=True, markup=False)

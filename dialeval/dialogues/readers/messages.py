@@ -4,31 +4,44 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dialeval.dialogues.cutting import NOT_SPOKEN, canonical_role
+from dialeval.dialogues.readers.records import parsed_cell
 from dialeval.dialogues.sources import BadInput, Source
 from dialeval.dialogues.types import Dialogue, Turn
 
 MESSAGE_LISTS = ("messages", "conversations", "conversation")
+_IDS = ("dialogue_id", "conversation_id", "conversation_hash", "id", "prompt_id")
 _ROLE_KEYS = ("role", "from", "speaker")
 _TEXT_KEYS = ("content", "value", "text")
+_NOT_WORDS = ("tool_use", "tool_result", "thinking", "reasoning")
 
 
 def chat_record(record: Any, source: Source) -> Dialogue:
     """A whole conversation from a list of messages, such as `messages` with role and content."""
     messages = isinstance(record, Mapping) and next(
-        (record[name] for name in MESSAGE_LISTS if record.get(name)), None
+        (parsed_cell(record[name]) for name in MESSAGE_LISTS if record.get(name)), None
     )
     if not isinstance(messages, (list, tuple)):
         raise BadInput('expected a list of {"role", "content"} under "messages".')
-    taken = {*MESSAGE_LISTS, "id", "dialogue_id", "corpus", "language", "author"}
+    taken = {*MESSAGE_LISTS, *_IDS, "corpus", "language", "author"}
     return conversation(
         messages,
         source,
-        id=_text(record.get("dialogue_id")) or _text(record.get("id")),
+        id=conversation_id(record),
         machine=_text(record.get("author")) or _text(record.get("model")),
         corpus=_text(record.get("corpus")),
         language=_text(record.get("language")) or None,
         extra=source.further({key: record[key] for key in record if key not in taken}),
     )
+
+
+def conversation_id(record: Mapping[str, Any]) -> str:
+    """The key of a conversation under one of its usual names; empty if there is none.
+
+    Examples:
+        >>> conversation_id({"conversation_hash": "ab12"})
+        'ab12'
+    """
+    return next((str(record[name]) for name in _IDS if record.get(name) not in (None, "")), "")
 
 
 def conversation(
@@ -55,7 +68,7 @@ def conversation(
         turn = _turn(message, machine or "assistant", source, is_last=number == len(messages))
         if turn:
             turns.append(turn)
-            stated = stated and bool(message.get("author"))
+            stated = stated and bool(plain_message(message).get("author"))
     if not turns:
         raise BadInput("expected at least one message with a text, found none.")
     return Dialogue(tuple(turns), by_role=not stated, **fields)
@@ -63,8 +76,7 @@ def conversation(
 
 def _turn(message: Any, machine: str, source: Source, is_last: bool) -> Turn | None:
     """The turn of a message; nothing for a system prompt, a tool, or a message without words."""
-    if not isinstance(message, Mapping):
-        raise BadInput(f'expected {{"role", "content"}}, found {message!r:.60}.')
+    message = plain_message(message)
     role = _text(_first(message, _ROLE_KEYS))
     text = message_text(_first(message, _TEXT_KEYS))
     if not role:
@@ -94,6 +106,34 @@ def _skipped_kind(role: str, text: Any, message: Mapping[str, Any], is_last: boo
     return ""
 
 
+def plain_message(item: Any) -> Mapping[str, Any]:
+    """A message with role and content, also from the forms in which LangChain writes one.
+
+    Examples:
+        >>> plain_message(["human", "hi"])
+        {'role': 'human', 'content': 'hi'}
+        >>> plain_message({"type": "ai", "content": "hello"})["role"]
+        'ai'
+    """
+    if isinstance(item, list | tuple) and len(item) == 2 and isinstance(item[0], str):
+        return {"role": item[0], "content": item[1]}
+    if not isinstance(item, Mapping):
+        raise BadInput(f'expected {{"role", "content"}}, found {item!r:.60}.')
+    if item.get("lc") and isinstance(item.get("kwargs"), Mapping):  # a serialised object
+        names = item.get("id")
+        kind = str(names[-1]) if isinstance(names, list) and names else ""
+        return {"role": _without_suffix(kind), **item["kwargs"]}
+    if isinstance(item.get("data"), Mapping) and "type" in item:
+        return {"role": item["type"], **item["data"]}
+    if "role" not in item and isinstance(item.get("type"), str) and "content" in item:
+        return {**item, "role": _without_suffix(item["type"])}
+    return item
+
+
+def _without_suffix(kind: str) -> str:
+    return kind.removesuffix("Chunk").removesuffix("Message").lower()
+
+
 def message_text(content: Any) -> Any:
     """The words of a message: a text, or the text parts of a multimodal one; `None` without any.
 
@@ -109,7 +149,7 @@ def message_text(content: Any) -> Any:
 
 
 def _part_text(part: Any) -> str:
-    if not isinstance(part, Mapping) or part.get("type") in ("tool_use", "tool_result", "thinking"):
+    if not isinstance(part, Mapping) or part.get("type") in _NOT_WORDS:
         return ""
     text = part.get("text")
     return text if isinstance(text, str) else ""

@@ -1,5 +1,7 @@
 """What readers share: checked fields of records, blocks of lines, and names for many replies."""
 
+import csv
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
@@ -28,6 +30,55 @@ def as_list(value: Any, what: str) -> list[Any]:
     if not isinstance(value, list):
         raise BadInput(f"expected a list as {what}, found {value!r:.60}.")
     return value
+
+
+def parsed_cell(value: Any) -> Any:
+    """The messages that a cell of a table holds as JSON text; any other value as it is.
+
+    Examples:
+        >>> parsed_cell('[{"role": "user"}]'), parsed_cell('[{"answer": 1}]')
+        ([{'role': 'user'}], '[{"answer": 1}]')
+    """
+    if not isinstance(value, str) or not value.lstrip().startswith("[{"):
+        return value
+    try:
+        parsed = json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+    has_roles = all(isinstance(item, dict) and {"role", "from"} & set(item) for item in parsed)
+    return parsed if has_roles else value
+
+
+def delimited_rows(source: Source, delimiter: str) -> Iterator[tuple[int, dict[str, str]]]:
+    """Numbered rows of a CSV or TSV file whose first line has the names of the columns.
+
+    Args:
+        source (`Source`):
+            The file.
+        delimiter (`str`):
+            What separates the cells.
+
+    Returns:
+        `Iterator[tuple[int, dict[str, str]]]`: Cells by column, without those that are missing.
+    """
+    lines = (line + "\n" for _, line in source.lines())
+    rows = csv.DictReader(lines, delimiter=delimiter, strict=True)
+    while True:
+        try:
+            row = next(rows)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            message = f"expected a table with quoted cells, but {error}."
+            if "end of data" in str(error):
+                message = "a quote opens in this row and is never closed."
+            first = rows.line_num + 1  # of the row; the reader counts those it has read
+            source.report(BadInput(message, source.path, first, "Quote it as CSV does."))
+            continue
+        with source.record(rows.line_num):
+            if None in row:
+                raise BadInput(f"expected {len(rows.fieldnames or ())} cells, found more.")
+            yield rows.line_num, {name: cell for name, cell in row.items() if cell is not None}
 
 
 def document(source: Source, kind: type, what: str) -> Any:

@@ -1,13 +1,20 @@
 """dialeval's schema and chat messages, as JSON lines, CSV, TSV, Parquet or a Hub dataset."""
 
-import csv
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
 from dialeval.dialogues.formats import Head, reader
+from dialeval.dialogues.readers.logs import (
+    PREFERENCE,
+    preference_record,
+    prompt_columns,
+    prompt_record,
+)
 from dialeval.dialogues.readers.messages import MESSAGE_LISTS, chat_record
+from dialeval.dialogues.readers.records import delimited_rows
+from dialeval.dialogues.readers.turns import has_turns, read_turn_rows
 from dialeval.dialogues.sources import SCHEMA_COLUMNS, BadInput, Source
 from dialeval.dialogues.storage import FORMULAS
 from dialeval.dialogues.types import Dialogue, Reply, Turn, alternate
@@ -80,11 +87,24 @@ def read_parquet(source: Source) -> Iterator[Dialogue]:
     except Exception as error:
         message = f"expected Parquet, but {error}."
         raise BadInput(message, source.path, hint="Write the file again.") from None
+    names = set(file.schema_arrow.names)
+    if has_turns(names, source.columns):
+        yield from read_turn_rows(lambda _: _numbered(file, source), source)
+        return
     for row, record in enumerate(_parquet_rows(file, source), 1):
         with source.record(row):
             if isinstance(record, BadInput):
                 raise record
             yield table_record(record, source)
+
+
+def _numbered(file: Any, source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Numbered rows; one that cannot be read is reported."""
+    for row, record in enumerate(_parquet_rows(file, source), 1):
+        if isinstance(record, BadInput):
+            source.report(BadInput(record.message, source.path, row))
+        else:
+            yield row, record
 
 
 def _parquet_rows(file: Any, source: Source) -> Iterator[dict[str, Any] | BadInput]:
@@ -116,10 +136,17 @@ def _parquet_row(rows: Any) -> dict[str, Any] | BadInput:
 
 
 def table_record(record: Mapping[str, Any], source: Source) -> Dialogue:
-    """A row of a table that holds either a context and a response, or chat messages."""
-    is_named = "response" in source.columns or source.answers
-    is_chat = not is_named and set(MESSAGE_LISTS) & set(record)
-    return chat_record(record, source) if is_chat else passage_record(record, source)
+    """A row of a table: a context and a response, chat messages, a prompt, or a preference."""
+    fields = {name for name, value in record.items() if value is not None}
+    if "response" in source.columns or source.answers:
+        return passage_record(record, source)
+    if set(MESSAGE_LISTS) & fields:
+        return chat_record(record, source)
+    if fields >= PREFERENCE:
+        return preference_record(record, source)
+    if prompt_columns(fields):
+        return prompt_record(record, source)
+    return passage_record(record, source)
 
 
 def passage_record(record: Any, source: Source) -> Dialogue:
@@ -213,41 +240,30 @@ def without_mark(cell: Any) -> Any:
 
 
 def _read_delimited(source: Source, delimiter: str) -> Iterator[Dialogue]:
-    lines = (line + "\n" for _, line in source.lines())
-    rows = csv.DictReader(lines, delimiter=delimiter, strict=True)
-    while True:
-        try:
-            row = next(rows)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            message = f"expected a table with quoted cells, but {error}."
-            if "end of data" in str(error):
-                message = "a quote opens in this row and is never closed."
-            first = rows.line_num + 1  # of the row; the reader counts those it has read
-            source.report(BadInput(message, source.path, first, "Quote it as CSV does."))
-            continue
-        with source.record(rows.line_num):
-            if None in row:
-                raise BadInput(f"expected {len(rows.fieldnames or ())} cells, found more.")
-            filled = {k: without_mark(v) for k, v in row.items() if v not in (None, "")}
-            yield table_record(filled, source)
-
-
-def _is_passages(head: Head) -> bool:
-    return {"context", "response"} <= head.fields and "instruction" not in head.fields
+    for number, row in delimited_rows(source, delimiter):
+        with source.record(number):
+            record = {name: without_mark(cell) for name, cell in row.items() if cell != ""}
+            names = prompt_columns(set(row))
+            if names:  # an empty cell is an empty answer
+                record.setdefault(names[1], "")
+            yield table_record(record, source)
 
 
 def _is_chat(head: Head) -> bool:
-    has_roles = bool({"role", "from"} & head.keys) and "simulations" not in head.fields
-    return has_roles and bool(set(MESSAGE_LISTS) & head.fields)
+    """Messages with roles; a log of requests has the answer elsewhere, a messenger has times."""
+    has_roles = bool({"role", "from"} & head.keys)
+    is_other = {"simulations", "choices", "request"} & head.fields or "from_id" in head.keys
+    return has_roles and not is_other and bool(set(MESSAGE_LISTS) & head.fields)
 
 
 def _has_header(head: Head, delimiter: str) -> bool:
     cells = {cell.strip().strip('"') for cell in head.first.split(delimiter)}
-    return {"context", "response"} <= cells or (
-        "context" in cells and head.suffix == {",": ".csv", "\t": ".tsv"}[delimiter]
-    )
+    if {"context", "response"} <= cells:
+        return True
+    if head.suffix != {",": ".csv", "\t": ".tsv"}[delimiter]:
+        return False
+    known = {"context", *MESSAGE_LISTS} & cells or prompt_columns(cells) or cells >= PREFERENCE
+    return bool(known) and not has_turns(cells)
 
 
 def _extra(value: Any) -> Mapping[str, Any]:

@@ -1,5 +1,4 @@
-"""What a discriminator looks at: the analyses of two papers, and more."""
+"""What a discriminator looks at: the analyses of two papers, and more; `study` runs them.
 
-from dialeval.protocols.analysis.study import analyse
-
-__all__ = ["analyse"]
+Nothing is imported here: `features` is needed without torch.
+"""

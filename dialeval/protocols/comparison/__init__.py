@@ -1,7 +1,8 @@
 """Comparison of evaluation runs, context by context, and conditions that a run must meet."""
 
 from dialeval.metrics.comparison_results import Comparison, Pair, SystemSummary
-from dialeval.protocols.comparison.checks import Check, assert_metrics, check_run
+from dialeval.metrics.gate_results import Check, VerdictCheck
+from dialeval.protocols.comparison.checks import assert_metrics, check_run, check_verdicts
 from dialeval.protocols.comparison.compare import compare_runs
 from dialeval.protocols.comparison.decisions import Decisions, run_names, signature_parts
 from dialeval.protocols.comparison.pairs import detectable_difference
@@ -12,8 +13,10 @@ __all__ = [
     "Decisions",
     "Pair",
     "SystemSummary",
+    "VerdictCheck",
     "assert_metrics",
     "check_run",
+    "check_verdicts",
     "compare_runs",
     "detectable_difference",
     "run_names",

@@ -1,73 +1,23 @@
 """Conditions that the results of a run must meet, for tests and continuous integration."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from dialeval.dialogues.sources import BadInput
-from dialeval.metrics.results import SECOND_HUMAN, Result, RunResults, plain
+from dialeval.metrics.evaluation_results import INCONCLUSIVE, NEGLIGIBLE
+from dialeval.metrics.gate_results import AnyCheck, Check, VerdictCheck, problem_of, wrong_way
+from dialeval.metrics.results import RESULTS, SECOND_HUMAN, Result, RunResults, plain, read_results
+from dialeval.metrics.unpaired_results import CONFOUNDED, UNPAIRED_VERDICTS
 from dialeval.protocols.comparison.decisions import select_names
 
 BOUNDS = ("value", "low", "high", "conservative")
+OPEN_VERDICTS = (INCONCLUSIVE, CONFOUNDED)
+"""Verdicts that leave open whether there is a difference."""
+_SHORT = {"negligible": NEGLIGIBLE, "confounded": CONFOUNDED}
 _NUMBERS = ("value", "low", "high", "n")
 _LISTED = 20  # names of details in an error message
-
-
-@dataclass(frozen=True)
-class Check:
-    """One condition on one system by one evaluator; its text says whether it is met.
-
-    Args:
-        name (`str`):
-            The metric, or a key in its details: `"adversuc.auroc"`.
-        limit (`float`):
-            What it must reach, or must not exceed if `upper`.
-        upper (`bool`):
-            Whether the limit is an upper one.
-        system, evaluator (`str`):
-            Which system, evaluated by which evaluator; empty where the metric has none.
-        bound (`str`, *optional*, defaults to `"value"`):
-            Which number is tested: `"value"`, `"low"` or `"high"`.
-        value, low, high, n (*optional*):
-            The numbers; `None` where there are none.
-        problem (`str`, *optional*, defaults to `""`):
-            Why there is no number to test; empty if there is one.
-    """
-
-    name: str
-    limit: float
-    upper: bool
-    system: str
-    evaluator: str
-    bound: str = "value"
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-    n: int | None = None
-    problem: str = ""
-
-    @property
-    def passed(self) -> bool:
-        """Whether the condition is met."""
-        tested = getattr(self, self.bound)
-        if self.problem or tested is None:
-            return False
-        return tested <= self.limit if self.upper else tested >= self.limit
-
-    def __str__(self) -> str:
-        names = ", evaluated by ".join(filter(None, (self.system, self.evaluator)))
-        condition = f"{self.name} {'<=' if self.upper else '>='} {self.limit:g}"
-        outcome = "pass" if self.passed else "FAIL"
-        prefix = f"{outcome}: {condition}{', ' + names if names else ''}: "
-        return prefix + (self.problem or self._format_numbers())
-
-    def _format_numbers(self) -> str:
-        numbers = (self.value, self.low, self.high)
-        value, low, high = (_format_exactly(number, self.limit) for number in numbers)
-        bound = "" if self.bound == "value" else f", {self.bound} bound tested"
-        return f"{value} (95 %: {low} to {high}{bound}), n = {self.n}"
 
 
 def check_run(
@@ -78,6 +28,7 @@ def check_run(
     systems: Sequence[str] = (),
     evaluators: Sequence[str] = (),
     bound: str = "value",
+    either_way: bool = True,
 ) -> list[Check]:
     """Whether a run meets conditions such as `min={"adversuc": 0.2}, max={"ere": 0.2}`.
 
@@ -92,6 +43,8 @@ def check_run(
         bound (`str`, *optional*, defaults to `"value"`):
             What is tested: the value, the `"low"` or `"high"` bound of its interval, or the
             `"conservative"` one: low for `min` and high for `max`.
+        either_way (`bool`, *optional*, defaults to `True`):
+            Whether limits may ask for a worse number, such as a minimum of the evaluator's AUROC.
 
     Returns:
         `list[Check]`: One per condition, system and evaluator.
@@ -101,7 +54,10 @@ def check_run(
     limits = [(name, limit, False) for name, limit in (min or {}).items()]
     limits += [(name, limit, True) for name, limit in (max or {}).items()]
     if not limits:
-        raise BadInput("no condition to check.", hint="Give one: --min adversuc=0.2")
+        hint = "Give one: --verdict indistinguishable, or --min adversuc=0.2"
+        raise BadInput("no condition to check.", hint=hint)
+    if not either_way:
+        _check_directions(limits)
     rows = RunResults.load(folder).results
     evaluated = {row.system for row in rows if row.system and row.evaluator} - {SECOND_HUMAN}
     names = [row.system for row in rows if row.system]
@@ -117,10 +73,56 @@ def check_run(
     ]
 
 
+def check_verdicts(
+    folder: Path | str, accepted: Sequence[str], systems: Sequence[str] = ()
+) -> list[VerdictCheck]:
+    """Whether the verdicts of a run are among those that are accepted.
+
+    Args:
+        folder (`Path` or `str`):
+            Output folder of `dialeval evaluate`.
+        accepted (`Sequence[str]`):
+            Verdicts that pass, such as `"indistinguishable"`. An inconclusive one that is not among
+            them counts as not measured, because the run leaves the question open.
+        systems (`Sequence[str]`, *optional*):
+            Which systems; all by default.
+
+    Returns:
+        `list[VerdictCheck]`: One per system.
+
+    Raises:
+        BadInput: There is no such verdict or system, or the run has no verdicts on systems.
+    """
+    names = tuple(_SHORT.get(name, name) for name in accepted)
+    unknown = [name for name in names if name not in UNPAIRED_VERDICTS]
+    if unknown:
+        hint = f"Choose from {', '.join(UNPAIRED_VERDICTS)}."
+        raise BadInput(f"there is no verdict {unknown[0]!r}.", hint=hint)
+    path = Path(folder)
+    content = read_results(path if path.is_file() else path / RESULTS)
+    rows = content.get("verdicts") if content.get("protocol") in _WITH_VERDICTS else None
+    if not isinstance(rows, list):
+        hint = "Give the folder of `dialeval evaluate`, or leave out --verdict."
+        raise BadInput("this run has no verdicts on systems.", folder, hint=hint)
+    verdicts = {str(row.get("system")): row for row in rows if isinstance(row, dict)}
+    evaluated = [row.system for row in RunResults.load(folder).results if row.system]
+    wanted = select_names(systems, [*verdicts, *evaluated], "system") if systems else [*verdicts]
+    return [VerdictCheck(names, name, *_verdict_texts(verdicts.get(name, {}))) for name in wanted]
+
+
+_WITH_VERDICTS = ("evaluation", "unpaired")
+
+
+def _verdict_texts(row: Mapping[str, Any]) -> tuple[str, str, tuple[str, ...], str]:
+    texts = [str(row.get(name) or "") for name in ("verdict", "text", "evaluator")]
+    return texts[0], texts[1], OPEN_VERDICTS, texts[2]
+
+
 def assert_metrics(
     folder: Path | str,
     min: Mapping[str, float] | None = None,
     max: Mapping[str, float] | None = None,
+    verdict: str | Sequence[str] = (),
     **options: Any,
 ) -> None:
     """Raise an `AssertionError` with a line for each condition, if one is not met.
@@ -130,13 +132,32 @@ def assert_metrics(
             Output folder of the run.
         min, max (`Mapping[str, float]`, *optional*):
             Limits by metric.
+        verdict (`str` or `Sequence[str]`, *optional*):
+            Verdicts that are accepted: see [`check_verdicts`].
         options:
             Further arguments of [`check_run`].
     """
     __tracebackhide__ = True  # pytest then shows the line of the test
-    checks = check_run(folder, min, max, **options)
+    accepted = [verdict] if isinstance(verdict, str) else list(verdict)
+    checks: list[AnyCheck] = []
+    if accepted:
+        checks += check_verdicts(folder, accepted, options.get("systems", ()))
+    if min or max or not accepted:
+        checks += check_run(folder, min, max, **options)
     if not all(check.passed for check in checks):
         raise AssertionError("\n".join(map(str, checks)))
+
+
+def _check_directions(limits: Sequence[tuple[str, float, bool]]) -> None:
+    """Refuse limits that only a worse system or evaluator would meet."""
+    for name, limit, upper in limits:
+        reason = wrong_way(name, upper)
+        if reason:
+            given, other = ("--max", "--min") if upper else ("--min", "--max")
+            raise BadInput(
+                f"{given} {name}={limit:g} points the wrong way: {reason}.",
+                hint=f"Give {other} {name}={limit:g}; if you mean it, add --either-way.",
+            )
 
 
 def _checks(
@@ -175,7 +196,7 @@ def _with_numbers(check: Check, row: Result | None, key: str) -> Check:
         return replace(check, problem=f"no {key!r} in the details. There are {choices}.")
     value, low, high, n = (numbers.get(name) for name in _NUMBERS)
     measured = replace(check, value=value, low=low, high=high, n=n)
-    return replace(measured, problem=_problem(measured))
+    return replace(measured, problem=problem_of(measured))
 
 
 def _detail(row: Result, key: str) -> dict[str, Any] | None:
@@ -189,22 +210,3 @@ def _detail(row: Result, key: str) -> dict[str, Any] | None:
     names = {"value": last, "low": f"{last}_low", "high": f"{last}_high"}
     numbers = {name: details.get(source) for name, source in names.items()}
     return {**numbers, "n": details.get("n", row.n)}
-
-
-def _problem(check: Check) -> str:
-    """Why the number cannot be tested; empty if it can."""
-    if check.value is None:
-        return f"it is null: nothing could be measured (n = {check.n})."
-    if not isinstance(check.value, int | float) or isinstance(check.value, bool):
-        return f"it is {json.dumps(check.value)[:60]}, not a number."
-    if getattr(check, check.bound) is None:
-        return f"it is {check.value:g} without an interval, so its {check.bound} bound is unknown."
-    return ""
-
-
-def _format_exactly(value: float | None, limit: float) -> str:
-    """A number to three digits, or to all if three would hide on which side it lies."""
-    if value is None:
-        return "-"
-    hidden = round(value, 3) == round(limit, 3) and value != limit
-    return repr(value) if hidden else f"{value:.3f}"

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from dialeval.dialogues import Passages
 from dialeval.metrics.evaluation_results import Verdict
 from dialeval.metrics.results import REFERENCES
 from dialeval.metrics.training_variance import with_seed_variance
@@ -15,6 +16,7 @@ from dialeval.protocols.evaluation.planted import detectable_shares
 from dialeval.protocols.evaluation.tables import ScoreTables
 from dialeval.protocols.evaluation.twosample import TwoSampleTest
 from dialeval.protocols.evaluation.verdict import ALPHA, Reading, Relevance, Trust, verdict
+from dialeval.responders.base import cut_responses, cut_warning
 
 SURFACE = (
     "stack", "stack+lm", "surface", "svm-unigram", "svm-response", "svm-features", "hierarchical",
@@ -176,8 +178,14 @@ def _verdict(
     measure = findings.relevances.get((system, reader or ""))
     relevance = Relevance(measure.value, measure.low, measure.high) if measure else None
     n = len(findings.of(system)[readings[0].evaluator].table) // 2
-    flags = leak_flags(leaks, normalised)
+    flags = [*leak_flags(leaks, normalised), *_cut_flag(tables.data.systems[system])]
     return verdict(system, readings, trust, n, tables.run.margin, relevance, flags)
+
+
+def _cut_flag(answers: Passages) -> list[str]:
+    """That responses were cut, which may be all that an evaluator sees."""
+    cut = cut_responses(answers)
+    return [cut_warning(cut, len(answers))] if cut else []
 
 
 def normalised_accuracy(

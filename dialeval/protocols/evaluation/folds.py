@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +34,7 @@ IN_A_FOLD = 3
 
 Ablations = tuple[Passages, Passages | None]
 """Responses without a context, and after another dialogue's; `None` where that is impossible."""
+_PARTS: WeakKeyDictionary[Passages, dict[tuple[int, bytes], list[Passages]]] = WeakKeyDictionary()
 T = TypeVar("T")
 
 
@@ -138,25 +140,25 @@ def scenario_folds(
         BadInput: Fewer than two folds have pairs.
     """
     number = fold_numbers(human, k, seed)
-    folds = Folds(
-        (
-            _pairs(
-                scenario,
-                _rows(human, number == fold),
-                None if machine is None else _rows(machine, number == fold),
-                seed,
-                match_length,
-            )
-            for fold in range(k)
-        ),
-        seed,
-    )
+    humans = _parts(human, number, k)
+    machines = [None] * k if machine is None else _parts(machine, number, k)
+    sides = zip(humans, machines, strict=True)
+    folds = Folds((_pairs(scenario, *both, seed, match_length) for both in sides), seed)
     if sum(map(bool, map(len, folds))) < 2:
         raise BadInput(
             f"less than two of {k} folds have responses for {scenario} to compare.",
             hint="Give more dialogues.",
         )
     return folds
+
+
+def _parts(passages: Passages, number: np.ndarray, k: int) -> list[Passages]:
+    """The rows of each fold, computed once: the scenarios of a run have the same folds."""
+    parts = _PARTS.setdefault(passages, {})
+    key = (k, number.tobytes())
+    if key not in parts:
+        parts[key] = [_rows(passages, number == fold) for fold in range(k)]
+    return parts[key]
 
 
 def _rows(passages: Passages, mask: np.ndarray) -> Passages:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dialeval.dialogues import BadInput, Passage, Passages, to_passages
+from dialeval.dialogues.splits import folds
 from dialeval.dialogues.storage import iterate_passages
 from dialeval.dialogues.types import text_key
 from dialeval.protocols.evaluation.inputs import TRAINED_AGAINST
@@ -19,8 +20,13 @@ from dialeval.scorers import Decision, load_scorer
 logger = logging.getLogger(__name__)
 
 ZERO_SHOT = "zero-shot"
+CLASSIFIER = "hf"
+"""Prefix of any text classifier of Hugging Face: `hf:NAME`, or `hf:NAME#LABEL` of humans."""
 FALSE_POSITIVES = 0.05
 """Share of human responses below the threshold of an evaluator that has none of its own."""
+DIRECTION_ROWS = 200
+WRONG_DIRECTION = 0.4
+"""AUROC below which, for every system, the direction of an evaluator is in doubt."""
 _PAIRS = re.compile(r"(?:^|\|)pairs:(\d+)")
 
 
@@ -72,6 +78,42 @@ class FrozenScorer:
             self._scores.update(zip(new, (self.sign * scores).tolist(), strict=True))
         return np.array([self._scores[key] for key, _ in keyed])
 
+    def check_direction(self, human: Passages, systems: Mapping[str, Passages], seed: int) -> str:
+        """Whether the scorer gives humans lower scores than every system, on half of the dialogues.
+
+        A classifier of others may mean something else by its labels. Nothing is chosen by this:
+        its scores stay as they are.
+
+        Args:
+            human (`Passages`):
+                Human responses.
+            systems (`Mapping[str, Passages]`):
+                Responses of systems to the same contexts.
+            seed (`int`):
+                Of the half, which is the one that evaluators are trained on in held-out tests.
+
+        Returns:
+            `str`: A warning, or `""`.
+        """
+        if not getattr(self.scorer, "checks_direction", False) or not systems:
+            return ""
+        rows = np.flatnonzero(folds(human, 2, seed) == 0)[:DIRECTION_ROWS]
+        human_scores = self(human.select(rows))
+        values = []
+        for answers in systems.values():
+            difference = np.subtract.outer(human_scores, self(answers.select(rows)))
+            values.append(float((np.sign(difference).mean() + 1) / 2))
+        if not len(rows) or max(values) >= WRONG_DIRECTION:
+            return ""
+        areas = ", ".join(
+            f"{name} {value:.2f}" for name, value in zip(systems, values, strict=True)
+        )
+        return (
+            f"{self.name} gives human responses lower scores than those of every system (AUROC on "
+            f"training dialogues: {areas}): it may mean another class by human. Check "
+            "--human-label."
+        )
+
     def choose_threshold(self, human: Passages, folder: RunFolder, key: str) -> str:
         """Choose a threshold from human responses alone, if there is none yet.
 
@@ -105,8 +147,16 @@ class FrozenScorer:
 
 
 def load_frozen(name: str, where: str) -> FrozenScorer:
-    """An evaluator from a folder, a name on the Hub, or `zero-shot[:MEASURE[:MODEL]]`."""
+    """An evaluator from a folder, a name on the Hub, `zero-shot[:MEASURE[:MODEL]]` or `hf:NAME`."""
     kind, *rest = where.split(":", 2)
+    if kind == CLASSIFIER:
+        from dialeval.scorers.text_classifier import TextClassifierScorer
+
+        model, _, label = where.partition(":")[2].partition("#")
+        if not model:
+            hint = "For example --evaluator hf:owner/detector --human-label human"
+            raise BadInput("hf: needs the name of a text classifier.", hint=hint)
+        return FrozenScorer(TextClassifierScorer.from_pretrained(model, label or None), name)
     if kind == ZERO_SHOT:
         from dialeval.scorers.zeroshot import ZeroShotScorer
 
@@ -151,6 +201,29 @@ def frozen_names(texts: Iterable[str], trainable: Iterable[str]) -> dict[str, st
     return locations
 
 
+def with_human_label(texts: Sequence[str] | None, label: str | None) -> list[str] | None:
+    """Evaluators as given, where every text classifier has a label of humans.
+
+    Raises:
+        BadInput: There is a label, but no text classifier.
+
+    Examples:
+        >>> with_human_label(["stack", "hf:owner/detector"], "Real")
+        ['stack', 'hf:owner/detector#Real']
+    """
+    names = None if texts is None else list(texts)
+    if label is None:
+        return names
+    is_classifier = [text.rpartition("=")[2].startswith(f"{CLASSIFIER}:") for text in names or ()]
+    if not any(is_classifier):
+        hint = "Give one: --evaluator hf:owner/name"
+        raise BadInput("--human-label is for text classifiers, but there is none.", hint=hint)
+    return [
+        f"{text}#{label}" if classifier and "#" not in text else text
+        for text, classifier in zip(names or (), is_classifier, strict=True)
+    ]
+
+
 def evaluator_name(text: str, trainable: Iterable[str]) -> str:
     """The name of an evaluator in tables: NAME of NAME=FOLDER, a folder's name, or the text.
 
@@ -161,6 +234,8 @@ def evaluator_name(text: str, trainable: Iterable[str]) -> str:
     name, sign, _ = text.partition("=")
     if sign or text in trainable:
         return name
+    if text.startswith(f"{CLASSIFIER}:"):
+        return text.partition("#")[0]
     name = Path(text).resolve().name if Path(text).is_dir() else text
     return f"{name} (saved)" if name in trainable else name
 
@@ -203,7 +278,7 @@ def fingerprints(scorer: Any) -> set[str]:
 
 
 def _is_location(text: str) -> bool:
-    return text.split(":")[0] == ZERO_SHOT or "/" in text or Path(text).is_dir()
+    return text.split(":")[0] in (ZERO_SHOT, CLASSIFIER) or "/" in text or Path(text).is_dir()
 
 
 def _passage_key(passage: Passage) -> str:

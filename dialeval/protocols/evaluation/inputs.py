@@ -24,6 +24,7 @@ from dialeval.dialogues.splits import row_hashes
 from dialeval.dialogues.types import TRAINED_AGAINST, text_key
 from dialeval.metrics.results import SECOND_HUMAN
 from dialeval.protocols.evaluation.histories import MatchedRows, drop_shared_history
+from dialeval.responders.base import cut_responses, cut_warning
 
 MIN_CONTEXTS, FEW_CONTEXTS = 10, 100
 """Contexts and dialogues that are needed, and contexts below which there is a warning."""
@@ -315,3 +316,6 @@ def _response_warnings(name: str, human: Passages, answers: Passages) -> Iterabl
     empty = sum(not text for text in responses)
     if empty:
         yield f"{empty:,} of {name}'s {total:,} responses are empty."
+    cut = cut_responses(answers)
+    if cut:
+        yield f"{name}: {cut_warning(cut, total)}."

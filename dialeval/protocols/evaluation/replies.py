@@ -13,6 +13,7 @@ from dialeval.dialogues.storage import Passages
 from dialeval.files import atomic_write
 from dialeval.metrics.results import REPLIES
 from dialeval.protocols.evaluation.inputs import EvaluationData
+from dialeval.responders.base import CUT
 
 MOST_CONTEXTS = 2_000
 """Contexts of which the replies are kept; a random sample of more."""
@@ -62,5 +63,5 @@ def _rows(system: str, human: Passages, answers: Passages) -> Iterator[dict[str,
             "context": [turn.text for turn in passage.context],
             "human": passage.response,
             "response": answer.response,
-            "cut": bool(answer.extra.get("cut")),  # stopped at the maximum length
+            "cut": bool(answer.extra.get(CUT)),  # stopped at the maximum length
         }

@@ -43,6 +43,7 @@ from dialeval.protocols.evaluation.frozen import (
     warn_if_trained_against,
 )
 from dialeval.protocols.evaluation.inputs import EvaluationData
+from dialeval.protocols.evaluation.language_check import language_warnings
 from dialeval.protocols.evaluation.leak_check import check_formats
 from dialeval.protocols.evaluation.measures import RESPONSE_ONLY, SHUFFLED, Measure
 from dialeval.protocols.evaluation.relevance import ControlScores
@@ -96,6 +97,8 @@ class Study:
             data, run, self.evaluators, self.fit_context, self.on_progress, self.collector.warn,
             self.frozen,
         )  # fmt: skip
+        for text in language_warnings(data.human, data.systems, self.evaluators):
+            self.collector.warn(text)
         if self.tables.folds < run.folds:
             self.collector.warn(
                 f"{self.tables.folds} folds instead of {run.folds}: there are few dialogues."
@@ -155,8 +158,9 @@ class Study:
         for scorer in self.frozen.values():
             key = text_key([scorer.key, self.tables.contents[""]])
             warning = scorer.choose_threshold(self.data.human, self.tables.folder, key)
-            if warning:
-                self.collector.warn(warning)
+            direction = scorer.check_direction(self.data.human, self.data.systems, self.run.seed)
+            for text in filter(None, (warning, direction)):
+                self.collector.warn(text)
             for system, training in self.data.training.items():
                 if warn_if_trained_against(training, scorer):
                     self.collector.warn(f"{system}: {scorer.name} {AGAINST}")

@@ -116,8 +116,7 @@ def collect_systems(
     options: ReadOptions | None = None,
     roles: Mapping[str, str] | None = None,
     seed: int = 0,
-    decoding: str = "sampling",
-    max_new_tokens: int = 40,
+    live: Mapping[str, Any] | None = None,
     read_files: ReadPassages = read_passages,
     load: LoadResponder = load_responder,
 ) -> CollectedSystems:
@@ -140,10 +139,9 @@ def collect_systems(
             of `options`.
         seed (`int`, *optional*, defaults to 0):
             Seed of live systems.
-        decoding (`str`, *optional*, defaults to `"sampling"`):
-            Decoding strategy of models.
-        max_new_tokens (`int`, *optional*, defaults to 40):
-            Maximum length of a model's response.
+        live (`Mapping`, *optional*):
+            Options of [`load_responder`] for live systems, such as `decoding`, `max_new_tokens`
+            and `system_prompt`.
         read_files (`Callable`, *optional*):
             What reads files, for instance with progress.
         load (`Callable`, *optional*):
@@ -159,8 +157,7 @@ def collect_systems(
     for spec in map(parse_spec, specs):
         path = _data_path(spec)
         if path is None:
-            settings = {"seed": seed, "decoding": decoding, "max_new_tokens": max_new_tokens}
-            responder = load(spec, pool=human, **settings)
+            responder = load(spec, pool=human, seed=seed, **(live or {}))
             training = getattr(getattr(responder, "generator", None), "training", None)
             collected.add(responder.name, _respond(responder, human, folder), training or {})
         else:

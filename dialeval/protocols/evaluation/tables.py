@@ -130,7 +130,8 @@ class ScoreTables:
             return self.main[evaluator, system, scenario]
         what = f"{evaluator}, {system or 'humans'}, {scenario}"
         twin = main and self._has_twin(evaluator, scenario)
-        shuffled = main and scenario in WITH_SHUFFLED
+        reads_context = evaluator not in RESPONSE_EVALUATORS
+        shuffled = main and reads_context and scenario in WITH_SHUFFLED
 
         def make() -> pa.Table:
             key = (system, scenario, self.folds_of(system), seed, matched, normalised)
@@ -140,7 +141,7 @@ class ScoreTables:
             on_fold = partial(self.step, 1, what)
             fit, context = fit_function(evaluator), self.fit_context
             table = crossfit(fit, folds, seed, context, share, on_fold, twin, shuffled)
-            return _as_own_twin(table) if main and evaluator in RESPONSE_EVALUATORS else table
+            return table if reads_context or not main else _as_own_twin(table)
 
         options = (f"{share} of it", f"seed {seed}", str(matched), str(normalised), str(twin))
         path = self.table_path(evaluator, system, scenario, *options)
@@ -372,7 +373,9 @@ def _shared_facts(context: FitContext) -> list[str]:
 
 
 def _as_own_twin(table: pa.Table) -> pa.Table:
-    """The table of an evaluator that never reads the context, which is its own twin."""
-    for column, source in ((RESPONSE_ONLY, "predicted_human"), ("response_only", "score")):
+    """The table of an evaluator that never reads the context: no context changes its scores."""
+    columns = {RESPONSE_ONLY: "predicted_human", SHUFFLED: "predicted_human",
+               "response_only": "score"}  # fmt: skip
+    for column, source in columns.items():
         table = table.set_column(table.schema.get_field_index(column), column, table[source])
     return table

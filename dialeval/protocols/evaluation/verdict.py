@@ -123,10 +123,14 @@ def verdict(
     strongest = max(readings, key=lambda reading: reading.accuracy)
     p_value = float(min(holm([reading.p_value for reading in readings])))
     high = max(reading.high for reading in readings)
-    reservations = _reservations(readings, trust, margin)
-    name = _name(p_value, high, margin, bool(reservations))
+    weaknesses = _weaknesses(readings, trust, margin)
+    reservations = weaknesses + _lack_of_power(trust)
+    name = _name(p_value, high, margin, bool(weaknesses), bool(reservations))
     text = [_numbers(system, strongest, p_value, len(readings), n)]
-    text += _explanation(name, system, strongest, high, margin, n, reservations)
+    if name == DISTINGUISHABLE:
+        text += _size(strongest, high, margin, weaknesses)
+    else:
+        text += _explanation(name, strongest, high, margin, n, reservations)
     flags = [*flags, *_context_flag(strongest, relevance)]
     return Verdict(
         system, name, " ".join(text), strongest.evaluator, strongest.accuracy, strongest.low,
@@ -135,10 +139,13 @@ def verdict(
     )  # fmt: skip
 
 
-def _name(p_value: float, high: float, margin: float, has_reservations: bool) -> str:
-    """A difference that was detected needs no control; that there is none needs everything."""
+def _name(p_value: float, high: float, margin: float, weak: bool, has_reservations: bool) -> str:
+    """A difference that was detected needs no control; that there is none needs everything.
+
+    That it is negligible needs evaluators that would have seen a large one.
+    """
     if p_value < ALPHA:
-        return NEGLIGIBLE if high < margin else DISTINGUISHABLE
+        return NEGLIGIBLE if high < margin and not weak else DISTINGUISHABLE
     return INDISTINGUISHABLE if high < margin and not has_reservations else INCONCLUSIVE
 
 
@@ -151,9 +158,19 @@ def _numbers(system: str, reading: Reading, p_value: float, evaluators: int, n: 
     )
 
 
+def _size(strongest: Reading, high: float, margin: float, weaknesses: Sequence[str]) -> list[str]:
+    """What can be said about the size of a difference that was detected."""
+    if high < margin:
+        return [
+            f"No evaluator's interval reaches {percent(margin, 0)}, but a better one may see more: "
+            f"{'; '.join(weaknesses)}."
+        ]
+    small = f"The difference may be small: the interval reaches below {percent(margin, 0)}."
+    return [small] if strongest.low < margin else []
+
+
 def _explanation(
     name: str,
-    system: str,
     strongest: Reading,
     high: float,
     margin: float,
@@ -161,9 +178,6 @@ def _explanation(
     reservations: Sequence[str],
 ) -> list[str]:
     """What follows from the numbers."""
-    if name == DISTINGUISHABLE:
-        small = f"The difference may be small: the interval reaches below {percent(margin, 0)}."
-        return [small] if strongest.low < margin else []
     if name == NEGLIGIBLE:
         return [f"There is a difference, but no evaluator's interval reaches {percent(margin, 0)}."]
     if name == INDISTINGUISHABLE:
@@ -175,8 +189,8 @@ def _explanation(
     return sentences + [f"A difference cannot be ruled out: {reason}." for reason in reservations]
 
 
-def _reservations(readings: Sequence[Reading], trust: Trust, margin: float) -> list[str]:
-    """Why this run cannot show that there is no difference."""
+def _weaknesses(readings: Sequence[Reading], trust: Trust, margin: float) -> list[str]:
+    """Why these evaluators may miss a difference, however many contexts there are."""
     reasons = []
     if trust.control_low is None or trust.control is None:
         reasons.append("no evaluator could be tested on human and random replies")
@@ -191,8 +205,12 @@ def _reservations(readings: Sequence[Reading], trust: Trust, margin: float) -> l
         reasons.append(f"no evaluator is known to read the {' or the '.join(missing)}")
     if not any(reading.retrained for reading in readings):
         reasons.append("no evaluator was trained on this system")
-    if trust.leaks:
-        reasons.append(f"the format differs ({', '.join(trust.leaks)})")
+    return reasons
+
+
+def _lack_of_power(trust: Trust) -> list[str]:
+    """Why this run cannot show that there is no difference at all."""
+    reasons = [f"the format differs ({', '.join(trust.leaks)})"] if trust.leaks else []
     shares = [share for share in trust.detectable.values() if share is not None]
     if not shares or min(shares) > PLANTED:
         reasons.append(

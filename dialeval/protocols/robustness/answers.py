@@ -13,7 +13,9 @@ from dialeval.dialogues.types import text_key
 from dialeval.metrics.robustness_results import NORMAL
 from dialeval.protocols.robustness.cases import AGAIN, Case, file_name, stored_case
 from dialeval.responders import Responder, respond
+from dialeval.responders.base import CUT
 from dialeval.responders.decoding import Sampling, TemperatureMixture
+from dialeval.responders.endpoint import EndpointResponder
 from dialeval.responders.journal import generate
 from dialeval.responders.language import GeneratorResponder
 from dialeval.responders.simple import RandomResponder
@@ -37,6 +39,8 @@ class Answers:
             A second draw for the normal contexts, if the system samples.
         generator (`Generator`, *optional*):
             The model, if it runs in this process: for its embeddings and its likelihoods.
+        cut, count (`int`, *optional*):
+            How many of how many replies were cut at the maximum length.
     """
 
     name: str
@@ -45,6 +49,8 @@ class Answers:
     perturbed: Mapping[str, list[str]]
     again: list[str] | None = None
     generator: Any = field(default=None, repr=False)
+    cut: int = 0
+    count: int = 0
 
 
 def second_draw(responder: Responder) -> Responder | None:
@@ -61,7 +67,9 @@ def _samples(responder: Responder) -> bool:
         return isinstance(responder.decoding, Sampling | TemperatureMixture)
     if getattr(responder, "turn", None) == "random" or isinstance(responder, RandomResponder):
         return True
-    return getattr(responder, "temperature", 0) > 0  # an endpoint has one
+    if isinstance(responder, EndpointResponder):
+        return responder.samples
+    return getattr(responder, "temperature", 0) > 0
 
 
 def collect_answers(
@@ -88,13 +96,15 @@ def collect_answers(
     if getattr(responder, "n", 1) != 1:
         raise BadInput(f"{responder.name} gives several answers; robustness compares single ones.")
     journals = folder / "systems" / file_name(responder.name) if folder else None
-    normal = _replies(responder, passages, journals, NORMAL)
+    cut: list[bool] = []
+    normal = _replies(responder, passages, journals, NORMAL, cut)
     perturbed = {}
     for case in cases:
         rows = case.edited_rows
         contexts = [case.passages[row] for row in rows]
         replies = list(normal)
-        for row, text in zip(rows, _replies(responder, contexts, journals, case.name), strict=True):
+        answered = _replies(responder, contexts, journals, case.name, cut)
+        for row, text in zip(rows, answered, strict=True):
             replies[row] = text
         perturbed[case.name] = replies
     other = second_draw(responder)
@@ -103,22 +113,33 @@ def collect_answers(
         responder.signature,
         normal,
         perturbed,
-        _replies(other, passages, journals, AGAIN) if other else None,
+        _replies(other, passages, journals, AGAIN, cut) if other else None,
         getattr(responder, "generator", None),
+        sum(cut),
+        len(cut),
     )
 
 
 def _replies(
-    responder: Responder, contexts: Sequence[Passage], journals: Path | None, name: str
+    responder: Responder,
+    contexts: Sequence[Passage],
+    journals: Path | None,
+    name: str,
+    cut: list[bool],
 ) -> list[str]:
+    """The replies to contexts; whether each was cut at the maximum length is added to `cut`."""
     if not contexts:
         return []
     if journals is None:
-        return [passage.response for passage in respond(responder, contexts)]
+        replies = respond(responder, contexts)
+        cut += [bool(passage.extra.get(CUT)) for passage in replies]
+        return [passage.response for passage in replies]
     generated = generate(responder, contexts, journals / f"{file_name(name)}.jsonl")
     with expecting("responses of this run", generated.path, "Delete it, and run again."):
         lines = generated.path.read_text("utf-8").split("\n")  # responses have other line ends
-        return [json.loads(line)["response"] for line in lines if line.strip()]
+        records = [json.loads(line) for line in lines if line.strip()]
+        cut += [bool(record.get(CUT)) for record in records]
+        return [record["response"] for record in records]
 
 
 def stored_answers(

@@ -19,6 +19,7 @@ from dialeval.protocols.robustness.effects import (
 )
 from dialeval.protocols.robustness.measuring import Measures
 from dialeval.protocols.robustness.similarity import text_similarity
+from dialeval.responders.base import cut_warning
 
 
 class SystemStudy:
@@ -55,6 +56,9 @@ class SystemStudy:
         self._add_quality(None, self.normal, self.likelihood)
         for case in self.cases:
             self._add_case(case)
+        if self.answers.cut:
+            cut, count = self.answers.cut, self.answers.count
+            self.collector.warn(f"{self.name}: {cut_warning(cut, count)}.")
         if self.measures.unit is None:
             self.collector.warn(
                 f"{self.name} always gives the same reply, or there is only one dialogue: its "

@@ -271,12 +271,13 @@ def reading_results(system: str, reading: PileReading, signature: str) -> list[R
 
 def matched_results(matched: MatchedComparison, signature: str) -> list[Result]:
     """The numbers within matched dialogues, as results."""
-    details = {"pairs": matched.pairs, "share": matched.share, "p_value": matched.p_value}
+    details: dict[str, Any] = {"pairs": matched.pairs, "share": matched.share}
+    tested = {**details, "p_value": matched.p_value}
     names = (matched.system, matched.evaluator)
     accuracy = (matched.accuracy, matched.low, matched.high)
     control = (matched.control, matched.control_low, matched.control_high)
     return [
-        Result("matched_accuracy", *names, *accuracy, matched.pairs, signature, details),
+        Result("matched_accuracy", *names, *accuracy, matched.pairs, signature, tested),
         Result("matched_control", *names, *control, matched.pairs, signature, details),
     ]
 

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from dialeval.dialogues import BadInput, Passage, Passages, by_author, iterate, to_passages, tokens
+from dialeval.dialogues.languages import language_shares
 from dialeval.dialogues.matching import partners
-from dialeval.dialogues.splits import row_hashes
+from dialeval.dialogues.splits import row_hashes, sample_dialogues
 from dialeval.dialogues.types import text_key
+from dialeval.responders.base import cut_responses, cut_warning
 
 MIN_DIALOGUES = 10
 """Dialogues that a pile needs; below `FEW_DIALOGUES` there is a warning."""
@@ -20,6 +22,10 @@ COPIED_SHARE = 0.2
 """Share of identical replies in the same context above which two piles count as one."""
 LONG_CONTEXT = 8
 """Words from which an equal context is a shared source and no common opener such as "Hi!"."""
+OTHER_LANGUAGE = 0.1
+"""Share of a pile's dialogues from which on another language is worth a warning."""
+LANGUAGE_ROWS = 5_000
+"""Responses of a pile whose language is guessed."""
 HUMAN = "human"
 _SIMILAR = 0.5  # Jaccard index of words from which contexts with one id count as equal
 
@@ -119,7 +125,69 @@ def make_piles(human: Passages, systems: Mapping[str, Passages]) -> Piles:
             raise BadInput(f"a system cannot be called {name!r}.", hint="Choose another name.")
         warnings += _size_warnings(name, passages)
         warnings += _response_warnings(name, passages)
+    warnings += language_warnings({HUMAN: human, **systems})
     return Piles(human, dict(systems), warnings)
+
+
+def limited_piles(
+    human: Passages, systems: Mapping[str, Passages], limit: int | None, seed: int
+) -> Piles:
+    """The piles of an unpaired evaluation, each with so many responses of whole dialogues.
+
+    Args:
+        human (`Passages`):
+            Human passages.
+        systems (`Mapping[str, Passages]`):
+            Responses of each system.
+        limit (`int`, *optional*):
+            Most responses of each pile; all by default.
+        seed (`int`):
+            Seed of the draw.
+
+    Returns:
+        `Piles`: What [`make_piles`] gives for them.
+    """
+    if limit is None:
+        return make_piles(human, systems)
+
+    def drawn(passages: Passages) -> Passages:
+        return sample_dialogues(passages, limit, seed, per_dialogue=len(passages))
+
+    return make_piles(drawn(human), {name: drawn(part) for name, part in systems.items()})
+
+
+def language_warnings(piles: Mapping[str, Passages]) -> Iterable[str]:
+    """Warnings about piles in several languages, and about piles that differ in theirs.
+
+    A language is guessed from the responses of a dialogue; of a large pile some are read.
+    """
+    main: dict[str, str] = {}
+    for name, passages in piles.items():
+        shares = language_shares(_dialogue_texts(passages))
+        main |= {name: next(iter(shares))} if shares else {}
+        others = [code for code, share in shares.items() if share >= OTHER_LANGUAGE]
+        if len(others) > 1:
+            listed = ", ".join(f"{code} {100 * shares[code]:.0f} %" for code in others)
+            yield (
+                f"The pile of {name} is in several languages ({listed} of its dialogues): an "
+                "evaluator may distinguish languages. Compare one language at a time."
+            )
+    first = next(iter(main.values()), "")
+    for name, code in main.items():
+        if code != first:
+            yield (
+                f"The pile of {name} is in another language ({code}) than the first one "
+                f"({first}): any difference may be the language."
+            )
+
+
+def _dialogue_texts(passages: Passages) -> Iterable[str]:
+    """What is said in some dialogues of a pile, one text per dialogue."""
+    rows = passages.select(range(min(len(passages), LANGUAGE_ROWS)))
+    texts: dict[str, list[str]] = {}
+    for key, text in zip(rows["dialogue_id"][:], rows["response"][:], strict=True):
+        texts.setdefault(key, []).append(text)
+    return (" ".join(parts) for parts in texts.values())
 
 
 def _size_warnings(name: str, passages: Passages) -> Iterable[str]:
@@ -149,6 +217,9 @@ def _response_warnings(name: str, passages: Passages) -> Iterable[str]:
         yield f"{times:,} of {name}'s {total:,} responses are the same: {text!r}."
     if counts[""]:
         yield f"{counts['']:,} of {name}'s {total:,} responses are empty."
+    cut = cut_responses(passages)
+    if cut:
+        yield f"{name}: {cut_warning(cut, total)}."
 
 
 def pair_piles(human: Passages, system: Passages, name: str) -> PilePair:

@@ -27,6 +27,7 @@ from dialeval.protocols.evaluation.evaluators import (
 )
 from dialeval.protocols.evaluation.folds import content_key, fitting_folds
 from dialeval.protocols.evaluation.frozen import FrozenScorer, frozen_names, load_frozen
+from dialeval.protocols.evaluation.language_check import language_warnings
 from dialeval.protocols.evaluation.verdict import ALPHA
 from dialeval.protocols.evaluation.writing import (
     difference_of_settings,
@@ -86,6 +87,7 @@ class PileStudy:
         self.contents = {name: content_key(passages) for name, passages in sides.items()}
         self.folds = min(fitting_folds(passages, run.folds) for passages in sides.values())
         self.warnings = list(self.data.warnings)
+        self.warnings += language_warnings(self.data.human, self.data.systems, self.evaluators)
         if self.folds < run.folds:
             self.warnings.append(f"{self.folds} folds, not {run.folds}: there are few dialogues.")
 

@@ -111,7 +111,8 @@ def warnings_of(
     lines += _width(verdict)
     if row.upper_bound and accuracy is not None:
         lines.append("The evaluator would be right more often with more training data.")
-    lines += [text for text in results.warnings if _is_about(text, system)]
+    about = [text for text in results.warnings if _is_about(text, system)]
+    lines += [text for text in about if not any(flag in text for flag in flags)]
     return list(dict.fromkeys(lines))
 
 

@@ -1,0 +1,127 @@
+"""Results of an audit: the share of machine-written replies, checks, and groups."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from dialeval.metrics.results import RunResults
+from dialeval.registry import import_object
+
+SHARE, AT_MOST, UNLIKE = "share", "at most", "unlike the reference"
+"""What an audit can give: with both known samples, with machines only, with a reference only."""
+METRICS = {SHARE: "machine_share", AT_MOST: "machine_share_at_most", UNLIKE: "unlike_reference"}
+"""Name of the number in `results`."""
+
+
+@dataclass(frozen=True)
+class AuditCheck:
+    """A check of what the share rests on.
+
+    Args:
+        name (`str`):
+            What is checked.
+        value (`float`):
+            The number.
+        passed (`bool`):
+            Whether it is as it should be.
+        text (`str`):
+            A sentence about it.
+        p_value (`float`, *optional*):
+            Where it is a test.
+    """
+
+    name: str
+    value: float
+    passed: bool
+    text: str
+    p_value: float | None = None
+
+
+@dataclass(frozen=True)
+class AuditGroup:
+    """The replies of one worker or source.
+
+    Args:
+        name (`str`):
+            Name in the column.
+        replies, dialogues (`int`):
+            How many there are.
+        share, low, high (`float`):
+            Share of machine-written replies after partial pooling, and its interval.
+        unpooled (`float`):
+            The share from the group's replies alone.
+        p_value, q_value (`float`):
+            Of the hypothesis that all replies are human; q-values control the false discovery
+            rate (Benjamini and Hochberg, 1995).
+        stands_out (`bool`):
+            Whether the q-value is below the false discovery rate of the run.
+    """
+
+    name: str
+    replies: int
+    dialogues: int
+    share: float
+    low: float
+    high: float
+    unpooled: float
+    p_value: float
+    q_value: float
+    stands_out: bool
+
+
+@dataclass(frozen=True)
+class ScoreBin:
+    """One bin of the evaluator's scores, from the most human-like to the most machine-like.
+
+    Args:
+        human, machine, data (`float`):
+            Share of each sample in this bin.
+        fitted (`float`):
+            Share in the mixture that fits the data best.
+    """
+
+    human: float
+    machine: float
+    data: float
+    fitted: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditResults(RunResults):
+    """Everything `dialeval audit` computed; what its `results.json` holds.
+
+    Args:
+        kind (`str`, *optional*):
+            `SHARE`, `AT_MOST` or `UNLIKE`.
+        text (`str`, *optional*):
+            The result in a sentence.
+        checks (`tuple[AuditCheck, ...]`, *optional*):
+            What the number rests on.
+        by (`str`, *optional*):
+            Column of the groups.
+        groups (`tuple[AuditGroup, ...]`, *optional*):
+            The smallest p-value first.
+        bins (`tuple[ScoreBin, ...]`, *optional*):
+            Distributions of scores.
+
+    The other fields are those of [`RunResults`].
+    """
+
+    protocol: ClassVar[str] = "audit"
+
+    kind: str = SHARE
+    text: str = ""
+    checks: tuple[AuditCheck, ...] = ()
+    by: str | None = None
+    groups: tuple[AuditGroup, ...] = ()
+    bins: tuple[ScoreBin, ...] = ()
+
+    @property
+    def share(self) -> float:
+        """The share, or the bound."""
+        return self.results[0].value
+
+    def __str__(self) -> str:
+        return str(import_object("dialeval.reports.audit:to_text", "dialeval")(self))
+
+    def _repr_html_(self) -> str:
+        return str(import_object("dialeval.reports.audit:notebook_html", "dialeval")(self))

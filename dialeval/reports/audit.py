@@ -1,0 +1,215 @@
+"""An audit: the share with its interval for the terminal, and a page that says what it shows."""
+
+from collections.abc import Sequence
+from io import StringIO
+from pathlib import Path
+
+from markupsafe import Markup
+from rich import box
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from dialeval.files import atomic_write_text
+from dialeval.metrics.audit_results import AT_MOST, SHARE, AuditGroup, AuditResults, ScoreBin
+from dialeval.reports.drawing import Frame
+from dialeval.reports.format import NONE, format_p_value, one_line, plural
+from dialeval.reports.sections import SectionView, TableView, render_sections
+
+IN_TERMINAL, IN_PAGE = 10, 200
+"""Groups that are listed, besides those that stand out."""
+_TITLES = {SHARE: "Share of machine-written replies", AT_MOST: "At most machine-written"}
+_CAN = (
+    "It estimates which share of the replies machines wrote, over all of them or by group, with "
+    "an interval. The evaluator's errors are corrected for: how often it takes a human for a "
+    "machine, and the reverse, is measured on the known replies.",
+    "The interval covers the choice of dialogues in all three samples and the training of the "
+    "evaluator. It does not cover humans or machines of the data who write differently from the "
+    "known ones: a machine that is not in the machine file can be missed, and people who are not "
+    "in the reference (other topics, second-language writers, a formal style) can count as "
+    "machines. The checks below find some such cases, not all.",
+)
+_CANNOT = (
+    "It does not show that a given reply, or a given person's reply, was written by a machine, "
+    "and must not be used as evidence against a person. A group that stands out is a reason to "
+    "look at how its replies were collected. Of the groups that stand out, the false discovery "
+    "rate is the share that do so by chance; an unusual style alone can also do it."
+)
+_POOLED = (
+    "Shares are partially pooled: a group with few replies is drawn towards the others. P-values "
+    "compare a group with as many dialogues of known humans; q-values are adjusted for the number "
+    "of groups (Benjamini and Hochberg)."
+)
+
+
+def audit_tables(results: AuditResults) -> list[RenderableType]:
+    """The result, the checks and the groups, for the terminal."""
+    parts: list[RenderableType] = [Text(one_line(results.text), style="bold")]
+    for check in results.checks:
+        mark, style = ("ok", "green") if check.passed else ("CHECK", "yellow")
+        parts.append(Text(f"{mark}: ", style=style).append(one_line(check.text), style="default"))
+    if results.groups:
+        shown = _shown(results.groups, IN_TERMINAL)
+        parts += [Text(), _group_table(results, shown)]
+        hidden = len(results.groups) - len(shown)
+        if hidden:
+            parts.append(Text(f"... and {plural(hidden, 'group')} more in results.json"))
+        parts.append(Text("No group is an accusation: see the report.", style="dim"))
+    return parts
+
+
+def _shown(groups: Sequence[AuditGroup], most: int) -> list[AuditGroup]:
+    """The groups that stand out, and others up to a number."""
+    count = max(most, sum(group.stands_out for group in groups))
+    return list(groups[:count])
+
+
+def _group_rows(groups: Sequence[AuditGroup]) -> list[list[str]]:
+    return [
+        [
+            one_line(group.name), f"{group.replies:,}", f"{group.dialogues:,}",
+            f"{100 * group.share:.0f} % [{100 * group.low:.0f}, {100 * group.high:.0f}]",
+            f"{100 * group.unpooled:.0f} %",
+            format_p_value(group.p_value), format_p_value(group.q_value),
+            "stands out" if group.stands_out else "",
+        ]
+        for group in groups
+    ]  # fmt: skip
+
+
+_HEADS = ("replies", "dialogues", "share", "alone", "p-value", "q-value", "")
+
+
+def _group_table(results: AuditResults, groups: Sequence[AuditGroup]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
+    table.add_column(one_line(results.by or "group"), overflow="fold")
+    for name in _HEADS:
+        table.add_column(name, justify="right")
+    for row in _group_rows(groups):
+        table.add_row(*map(Text, row), style="bold" if row[-1] else "")
+    return table
+
+
+def _percent(value: float, low: float, high: float) -> str:
+    return f"{100 * value:.1f} % [{100 * low:.1f}, {100 * high:.1f}]"
+
+
+def to_text(results: AuditResults) -> str:
+    """Result, checks and groups as plain text."""
+    console = Console(width=110, record=True, file=StringIO())
+    for part in audit_tables(results):
+        console.print(part)
+    return console.export_text()
+
+
+def notebook_html(results: AuditResults) -> str:
+    """Result, checks and groups for a notebook."""
+    return str(Markup("<pre>{}</pre>").format(to_text(results)))
+
+
+def write_audit_report(run: Path) -> Path:
+    """Write `report.html` of a finished audit; returns its path."""
+    return atomic_write_text(run / "report.html", audit_page(AuditResults.load(run)))
+
+
+def audit_page(results: AuditResults) -> str:
+    """The report as one self-contained page."""
+    sections = [
+        _share_section(results),
+        _limits_section(),
+        _check_section(results),
+        _score_section(results.bins),
+        _group_section(results),
+    ]
+    return render_sections("Audit", results.text, sections, results, "results.json")
+
+
+def _share_section(results: AuditResults) -> SectionView:
+    rows = [
+        [_TITLES.get(results.kind, "Unlike the reference"),
+         _percent(item.value, item.low, item.high), f"{item.n:,}",
+         f"{int(item.details['dialogues']):,}", item.evaluator]
+        for item in results.results
+    ]  # fmt: skip
+    heads = ("number", "value [interval]", "replies", "dialogues", "evaluator")
+    picture = _share_bar(results)
+    return SectionView(
+        "share", "The share", (), [TableView("The result", heads, rows, (4,))], [picture]
+    )
+
+
+def _share_bar(results: AuditResults) -> tuple[Markup, str]:
+    item = results.results[0]
+    frame = Frame((0, 1.03), (0, 1), width=560, height=90, left=20)
+    parts = [
+        frame.line([item.low, item.high], [0.5, 0.5], "whisker"),
+        frame.dots([item.value], [0.5], "dot machine", 5),
+    ]
+    labels = [(at, f"{100 * at:.0f} %") for at in (0, 0.2, 0.4, 0.6, 0.8, 1)]
+    shape = Markup('<svg class="plot" role="img" viewBox="0 0 {} {}" aria-label="{}">{}</svg>')
+    inside = Markup("").join([*frame.horizontal_axis("share of the replies", labels), *parts])
+    picture = shape.format(frame.width, frame.height, "The share with its interval", inside)
+    return picture, "The dot is the estimate, the line its interval."
+
+
+def _limits_section() -> SectionView:
+    paragraph = Markup('<p class="notes">{}</p>')
+    blocks = [
+        Markup("<h3>What it shows</h3>"),
+        *(paragraph.format(text) for text in _CAN),
+        Markup("<h3>What it does not show</h3>"),
+        paragraph.format(_CANNOT),
+    ]
+    return SectionView("limits", "What this can and cannot show", blocks=blocks)
+
+
+def _check_section(results: AuditResults) -> SectionView:
+    rows = [
+        [check.text, "ok" if check.passed else "look here",
+         NONE if check.p_value is None else format_p_value(check.p_value)]
+        for check in results.checks
+    ]  # fmt: skip
+    heads = ("check", "result", "p-value")
+    return SectionView("checks", "What the number rests on", (), [TableView("Checks", heads, rows)])
+
+
+def _score_section(bins: Sequence[ScoreBin]) -> SectionView:
+    if not bins:
+        return SectionView("scores", "Scores")
+    places = [index + 0.5 for index in range(len(bins))]
+    columns = {
+        name: [getattr(item, name) for item in bins]
+        for name in ("human", "machine", "data", "fitted")
+    }
+    top = max(max(values) for values in columns.values())
+    frame = Frame((0, len(bins)), (0, 1.1 * top), width=420, height=260)
+    parts = [
+        frame.line(places, columns["human"], "line human"),
+        frame.line(places, columns["machine"], "line machine"),
+        frame.line(places, columns["fitted"], "line reference"),
+        frame.dots(places, columns["data"], "dot", 4),
+    ]
+    labels = [(1.0, "human-like"), (len(bins) - 1.0, "machine-like")]
+    picture = frame.to_svg(parts, ("score", "share of replies"), "Distributions of scores", labels)
+    caption = (
+        "Solid: known humans. Dashed: known machines. Dots: the data. Dotted: the mixture that "
+        "fits them best."
+    )
+    rows = [
+        [str(index + 1), *(f"{100 * values[index]:.1f} %" for values in columns.values())]
+        for index in range(len(bins))
+    ]
+    heads = ("bin", "known humans", "known machines", "data", "mixture")
+    table = TableView("Share of replies in each bin of scores", heads, rows)
+    return SectionView("scores", "Scores", (), [table], [(picture, caption)])
+
+
+def _group_section(results: AuditResults) -> SectionView:
+    groups = _shown(results.groups, IN_PAGE)
+    hidden = len(results.groups) - len(groups)
+    notes = [_POOLED, _CANNOT]
+    if hidden:
+        notes.append(f"{plural(hidden, 'group')} more in results.json.")
+    heads = (results.by or "group", *_HEADS[:-1], "at this false discovery rate")
+    table = TableView("Groups, the smallest p-value first", heads, _group_rows(groups), (7,))
+    return SectionView("groups", f"By {results.by}", notes, [table])

@@ -1,0 +1,67 @@
+"""`--log-with`: the numbers of a run arrive in real trackers."""
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from dialeval.metrics.evaluation_results import EvaluationResults, Verdict
+from dialeval.metrics.results import Result, RunResults
+from dialeval.reports.tracking import tracked_numbers, tracked_settings
+from tests.commands.test_ere import table
+
+
+@pytest.fixture
+def scores(write, monkeypatch, tmp_path):
+    monkeypatch.setenv("TRACKIO_DIR", str(tmp_path / "trackio"))
+    return write("scores.jsonl", table())
+
+
+def logged_by_trackio(folder: Path) -> dict[str, float]:
+    with sqlite3.connect(folder / "study.db") as database:
+        rows = database.execute("SELECT metrics FROM metrics").fetchall()
+    return {key: value for (text,) in rows for key, value in json.loads(text).items()}
+
+
+def logged_by_tensorboard(folder: Path) -> dict[str, float]:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    events = EventAccumulator(str(folder))
+    events.Reload()
+    return {tag: events.Scalars(tag)[0].value for tag in events.Tags()["scalars"]}
+
+
+@pytest.mark.parametrize("tracker", ["trackio", "tensorboard"])
+def test_every_number_arrives_and_standard_output_is_for_results(run, scores, tmp_path, tracker):
+    pytest.importorskip(tracker)
+    code, out, err = run("ere", "--scores", scores, "-o", "x", "--format", "json", "--log-with",
+                         tracker, "--project", "study")  # fmt: skip
+    assert code == 0 and json.loads(out)["results"]
+    expected = tracked_numbers(RunResults.load("x"))
+    assert f"Logged {len(expected)} numbers with {tracker}" in err
+    logged = (
+        logged_by_trackio(tmp_path / "trackio")
+        if tracker == "trackio"
+        else logged_by_tensorboard(Path("x/study"))
+    )
+    assert logged.items() >= {key: pytest.approx(value) for key, value in expected.items()}.items()
+
+
+def test_an_unknown_or_missing_tracker_is_refused_before_anything_is_read(run, monkeypatch):
+    code, _, err = run("evaluate", "--human", "none.jsonl", "--log-with", "aim")
+    assert code == 2 and "unknown tracker 'aim'. Choose from trackio, wandb" in err
+    monkeypatch.setattr("dialeval.settings.tracking.find_spec", lambda name: None)
+    code, _, err = run("robustness", "--data", "none.jsonl", "--log-with", "wandb")
+    assert code == 2 and "'wandb' is not installed. pip install wandb" in err
+
+
+def test_names_are_keys_that_every_tracker_accepts_and_verdicts_are_settings():
+    row = Result("adversuc", "a/b: [c]", "svm", 0.4, 0.3, float("nan"), 80, "s")
+    results = EvaluationResults(
+        results=(row,), verdicts=(Verdict("bot", "distinguishable", "Why."),), signature="x"
+    )
+    assert tracked_numbers(results) == {
+        "adversuc/a_b_ _c_/svm": 0.4, "adversuc/a_b_ _c_/svm/low": 0.3,
+    }  # fmt: skip
+    assert tracked_settings(results)["verdict/bot"] == "distinguishable"

@@ -1,0 +1,114 @@
+"""What works without torch and transformers, and what a command that needs them says."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from dialeval.errors import extra_of, sentence_of
+
+RUNNER = """
+import json, sys
+from importlib.machinery import PathFinder
+
+class Without(PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        hidden = name.partition(".")[0] in HIDDEN
+        return None if hidden else super().find_spec(name, path, target)
+
+HIDDEN, commands = json.loads(sys.argv[1])
+sys.meta_path[:] = [Without if finder is PathFinder else finder for finder in sys.meta_path]
+from dialeval.commands import main
+for command in commands:
+    sys.argv = ["dialeval", *command]
+    try:
+        main()
+    except SystemExit as stop:
+        print(f"CODE {stop.code or 0}", flush=True)
+print("LOADED", *(name for name in ("torch", "transformers", "skops") if name in sys.modules))
+"""
+HEAVY = ["torch", "transformers", "accelerate", "peft", "tokenizers"]
+
+
+def run_without(hidden, commands, folder):
+    """Exit codes of commands in one process that lacks some packages, and all that it printed."""
+    arguments = json.dumps([hidden, [list(map(str, command)) for command in commands]])
+    environment = {**os.environ, "COLUMNS": "200", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", RUNNER, arguments],
+        capture_output=True, text=True, cwd=folder, env=environment,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    codes = [int(line[5:]) for line in done.stdout.splitlines() if line.startswith("CODE ")]
+    return codes, done.stdout, " ".join(done.stderr.split())
+
+
+@pytest.fixture
+def files(write):
+    """Human and system responses to the same contexts."""
+    rows = [{"id": f"d{n // 2}-{n}", "dialogue_id": f"d{n // 2}", "context": [f"is {n} far?"]}
+            for n in range(120)]  # fmt: skip
+    human = [{**row, "response": f"about {n % 7} miles i guess"} for n, row in enumerate(rows)]
+    bot = [{**row, "response": f"As an AI, {n % 5} it is.", "author": "bot"}
+           for n, row in enumerate(rows)]  # fmt: skip
+    dull = [{**row, "response": "i do not know", "author": "dull"} for row in rows]
+    return write("human.jsonl", human), write("bot.jsonl", bot), write("dull.jsonl", dull)
+
+
+def test_data_leaks_evaluation_and_reports_work_without_torch(files, tmp_path):
+    human, bot, dull = files
+    fast = ("--folds", 2, "--seeds", 1, "--evaluator", "svm-unigram", "--evaluator", "surface")
+    commands = [
+        ("data", "formats"),
+        ("data", "describe", human, "--no-png"),
+        ("data", "convert", human, "--output", "copy.jsonl"),
+        ("data", "split", human, "--output-dir", "parts"),
+        ("data", "leaks", human, bot),
+        ("evaluate", "--human", human, "--system", f"bot={bot}", "--system", f"dull={dull}", *fast,
+         "-o", "run"),
+        ("compare", "run"),
+        ("check", "run", "--max", "adversuc=1"),
+        ("report", "run", "--format", "markdown"),
+        ("list", "evaluators"),
+    ]  # fmt: skip
+    codes, output, errors = run_without(HEAVY, commands, tmp_path)
+    assert codes == [0] * len(commands), errors
+    assert (tmp_path / "run" / "report.html").is_file()
+    assert output.splitlines()[-1] == "LOADED"
+
+
+def test_what_needs_torch_says_which_extra(files, tmp_path):
+    human, bot, _ = files
+    commands = [
+        ("evaluate", "--human", human, "--system", f"bot={bot}", "-o", "run"),
+        ("selfchat", "--data", human, "-o", "chats"),
+    ]
+    codes, _, errors = run_without(HEAVY, commands, tmp_path)
+    assert codes == [2, 2]
+    assert "the evaluator stack needs torch" in errors
+    assert errors.count("pip install 'dialeval[torch]'") == 2
+    assert "--evaluator surface" in errors
+
+
+def test_refusals_import_nothing_heavy(tmp_path):
+    commands = [
+        ("evaluate", "--human", "no.jsonl", "--system", "parrot"),
+        ("ere", "--human", "no.jsonl"),
+        ("train", "--data", "no.jsonl"),
+        ("train-generator", "--data", "no.jsonl"),
+        ("compare", "no"),
+        ("data", "leaks", "no.jsonl", "no.jsonl"),
+    ]
+    codes, output, errors = run_without([], commands, tmp_path)
+    assert codes == [2] * len(commands)
+    assert errors.count("no such file") == len(commands)
+    assert output.splitlines()[-1] == "LOADED"
+
+
+def test_every_heavy_package_has_an_extra():
+    assert {extra_of(name) for name in HEAVY} == {"torch"}
+    assert "dialeval[inspect]" in sentence_of(ModuleNotFoundError("x", name="inspect_ai.log"))
+    assert sentence_of(ModuleNotFoundError("x", name="unknown")) is None
