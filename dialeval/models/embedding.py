@@ -58,7 +58,6 @@ class MiniLm:
         The first is the one that `__call__` returns; then the means of layers 1 and 3, and the
         last token of layer 3, which is the end mark where there is one.
         """
-
         states = np.empty((len(texts), STATES, self.model.config.hidden_size), np.float32)
         if not len(texts):
             return states

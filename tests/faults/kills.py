@@ -35,7 +35,7 @@ _ATT = split(
 )
 _REGS = split(
     f"regs.py --config {CONFIGS / 'regs_tiny.yaml'} --generator_passages 120 --iterations 1 "
-    "--discriminator_pairs 40 --discriminator_epochs 1 --likelihood_steps 2 --test_contexts 16 "
+    "--discriminator_pairs 40 --discriminator_epochs 1 --likelihood_steps 2 "
     "--output_dir out"
 )
 _ROBUST = split(

@@ -88,20 +88,20 @@ def read_parquet(source: Source) -> Iterator[Dialogue]:
         raise BadInput(message, source.path, hint="Write the file again.") from None
     names = set(file.schema_arrow.names)
     if has_turns(names, source.columns):
-        yield from read_turn_rows(lambda _: _numbered_rows(file, source), source)
+        yield from read_turn_rows(lambda _: _numbered(file, source), source)
         return
-    for number, record in _numbered_rows(file, source):
+    for number, record in _numbered(file, source):
         with source.record(number):
             yield table_record(record, source)
 
 
-def _numbered_rows(file: Any, source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The rows that can be read, with their numbers; the others are reported."""
-    for number, record in enumerate(_parquet_rows(file, source), 1):
-        with source.record(number):
-            if isinstance(record, BadInput):
-                raise record
-            yield number, record
+def _numbered(file: Any, source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Numbered rows; one that cannot be read is reported."""
+    for row, record in enumerate(_parquet_rows(file, source), 1):
+        if isinstance(record, BadInput):
+            source.report(BadInput(record.message, source.path, row))
+        else:
+            yield row, record
 
 
 def _parquet_rows(file: Any, source: Source) -> Iterator[dict[str, Any] | BadInput]:
