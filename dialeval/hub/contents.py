@@ -4,6 +4,7 @@ import json
 import math
 import ntpath
 import re
+import shlex
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -203,14 +204,31 @@ def strip_paths(value: Any, inside: bool = False) -> Any:
     Examples:
         >>> strip_paths({"settings": {"data": "/home/ann/a.txt,b.txt", "seed": 0}})
         {'settings': {'data': 'a.txt,b.txt', 'seed': 0}}
+        >>> strip_paths({"settings": {"command": "dialeval ere --human /home/ann/a.txt"}})
+        {'settings': {'command': 'dialeval ere --human a.txt'}}
     """
     if isinstance(value, dict):
-        return {key: strip_paths(part, inside or key == "settings") for key, part in value.items()}
+        return {
+            key: _without_folders(part)
+            if inside and key == "command"
+            else strip_paths(part, inside or key == "settings")
+            for key, part in value.items()
+        }
     if isinstance(value, list):
         return [strip_paths(part, inside) for part in value]
     if inside and isinstance(value, str):
         return ",".join(_base_name(part) for part in value.split(","))
     return value
+
+
+def _without_folders(command: str) -> str:
+    """A command whose files are named without their local folders."""
+    try:
+        words = shlex.split(command)
+    except ValueError:  # it was edited by hand
+        return ""
+    parts = (word.rpartition("=") for word in words)
+    return shlex.join(f"{name}{sign}{_base_name(path)}" for name, sign, path in parts)
 
 
 def _base_name(text: str) -> str:

@@ -164,8 +164,6 @@ class DiscriminatorRun:
         default_factory=lambda: ["chitchat"],
         metadata={"help": "Corpus files; several are trained on together, reported apart."},
     )
-    role: str | None = field(default=None, metadata=_ROLE)
-    column: list[str] | None = field(default=None, metadata=_COLUMN)
     scenario: str = field(
         default="human_random", metadata={"help": "Which two classes; see `dialeval data pair`."}
     )
@@ -222,12 +220,14 @@ class DiscriminatorRun:
     )
     output_dir: str = field(default="runs/discriminator", metadata={"help": "Output folder."})
     resume: bool = field(default=False, metadata={"help": "Continue from the last checkpoint."})
-    overwrite: bool = field(
-        default=False, metadata={"help": "Replace a finished model that other settings made."}
-    )
     log_with: str | None = field(
         default=None, metadata={"help": "Tracker of Accelerate: tensorboard, wandb, trackio, all."}
     )
+    overwrite: bool = field(
+        default=False, metadata={"help": "Replace a finished model that other settings made."}
+    )
+    role: str | None = field(default=None, metadata=_ROLE)
+    column: list[str] | None = field(default=None, metadata=_COLUMN)
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -240,8 +240,6 @@ class GeneratorRun:
     data: list[str] = field(
         default_factory=lambda: ["chitchat"], metadata={"help": "Corpus files, or chitchat."}
     )
-    role: str | None = field(default=None, metadata=_ROLE)
-    column: list[str] | None = field(default=None, metadata=_COLUMN)
     model: str = field(
         default="gpt2",
         metadata={"help": "gpt2, seq2seq or vhred from nothing, a folder, a Hub name."},
@@ -304,12 +302,14 @@ class GeneratorRun:
     )
     output_dir: str = field(default="runs/generator", metadata={"help": "Output folder."})
     resume: bool = field(default=False, metadata={"help": "Continue from the last checkpoint."})
-    overwrite: bool = field(
-        default=False, metadata={"help": "Replace a finished model that other settings made."}
-    )
     log_with: str | None = field(
         default=None, metadata={"help": "Tracker of Accelerate: tensorboard, wandb, trackio, all."}
     )
+    overwrite: bool = field(
+        default=False, metadata={"help": "Replace a finished model that other settings made."}
+    )
+    role: str | None = field(default=None, metadata=_ROLE)
+    column: list[str] | None = field(default=None, metadata=_COLUMN)
 
     def __post_init__(self):
         check_settings(self)

@@ -126,7 +126,7 @@ def test_markup_in_responses_and_names_is_printed_as_it_is(files, write, tmp_pat
     assert code == 0, err
     assert (
         "[/x] is easy to spot: an evaluator is right in 100 of 100" in out
-        and "'[/bold] oh [red]'" in err
+        and "'[/bold] oh [red]'" in " ".join(out.split())
     )
 
 
@@ -155,11 +155,14 @@ def saved(monkeypatch, tmp_path):
 def test_a_file_whose_manifest_names_the_evaluator_gives_a_warning(files, saved, write, manifest):
     write("bot.jsonl.run.json", json.dumps(manifest))
     arguments = ("--human", "human.jsonl", "--system", "bot=bot.jsonl", "--system", "parrot")
-    code, _, err = run("evaluate", *arguments, *saved)
-    assert code == 0 and "bot: saved is the discriminator that the generator was trained" in err
-    assert "parrot: saved is" not in err
+    code, out, err = run("evaluate", *arguments, *saved)
+    assert code == 0, err
+    shown = " ".join(out.split())
+    assert "bot: saved is the discriminator that the generator was trained" in shown
+    assert "parrot: saved is" not in shown + err
     code, _, err = run("transfer", *arguments, "--evaluator", "saved", "-o", "y")
-    assert code == 0 and "bot: saved is the discriminator that the generator was trained" in err
+    assert code == 0, err
+    assert "bot: saved is the discriminator that the generator was trained" in err
 
 
 @pytest.mark.parametrize("content", ["[]", "not JSON", '{"training": 3}'])
@@ -182,8 +185,10 @@ class Trained:
 
 def test_a_generator_trained_against_the_evaluator_gives_a_warning(files, saved, monkeypatch):
     monkeypatch.setattr("dialeval.commands.generate.load_and_say", lambda *_, **__: Trained())
-    code, _, err = run("evaluate", "--human", "human.jsonl", "--system", "some/model", *saved)
-    assert code == 0 and "gen: saved is the discriminator that the generator was trained" in err
+    code, out, err = run("evaluate", "--human", "human.jsonl", "--system", "some/model", *saved)
+    assert code == 0, err
+    shown = " ".join(out.split())
+    assert "gen: saved is the discriminator that the generator was trained" in shown
 
 
 def test_a_saved_evaluator_is_applied_as_it_is(files, saved, tmp_path):

@@ -20,7 +20,7 @@ def test_serve_launches_the_page_of_the_metric(monkeypatch, capsys):
     monkeypatch.setattr(spaces, "launch", lambda name, **options: calls.append((name, options)))
     code, err = run(monkeypatch, capsys, "serve", "adversuc", "--port", "7999")
     assert code == 0 and "Serving adversuc" in err
-    assert calls == [("adversuc", {"server_port": 7999})]
+    assert calls == [("adversuc", {"server_name": "127.0.0.1", "server_port": 7999})]
 
 
 @pytest.mark.parametrize("action", ["serve", "push"])

@@ -137,7 +137,7 @@ def test_piles_of_chat_messages_are_compared_from_python(tmp_path):
     assert {trait.name for trait in results.profile} >= {"turns per dialogue", "words per turn"}
     page = (tmp_path / "report.html").read_text("utf-8")
     assert "turns read" in page and "Behaviour: sim" in page and "share matched" in page
-    with pytest.raises(BadInput, match="there are no responses of human"):
+    with pytest.raises(BadInput, match="no turn is by 'agent', only by assistant"):
         dialeval.evaluate(chats(1, str), {"sim": chats(2, str)}, role="agent")
 
 

@@ -303,7 +303,7 @@ def test_a_folder_of_another_configuration_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"objective": "magic"}, "`objective` is likelihood, reinforce"),
+        ({"objective": "magic"}, "`objective` is one of likelihood, reinforce"),
         ({"baseline": "group"}, "compares the responses to a context, but `responses` is 1"),
         ({"rollouts": 0}, "`rollouts` is 1 or more"),
         ({"kl_weight": -1.0}, "`kl_weight` is 0 or more"),

@@ -240,7 +240,10 @@ def test_lora_trains_adapters_alone_and_saves_them_merged(run, base):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"direction": "sideways"}, "`direction` is forward, backward, unconditional, but got"),
+        (
+            {"direction": "sideways"},
+            "`direction` is one of forward, backward, unconditional",
+        ),
         ({"tune": "head"}, "`tune` is full or lora, but got 'head'"),
         ({"tune": "lora"}, "lora adapts a pretrained model, not a new gpt2. Give --model a"),
         ({"filter": "kannan"}, "unknown filter 'kannan'. Choose none, li, bruni"),

@@ -333,10 +333,10 @@ def test_a_passage_costs_its_tokens_and_no_objects():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"loss_on": "context"}, "`loss_on` is response, all, but got 'context'"),
-        ({"weighting": "idf"}, "`weighting` is none, tf-idf, but got 'idf'"),
-        ({"average_over": "words"}, "`average_over` is tokens, responses, but got 'words'"),
-        ({"optimizer": "lion"}, "`optimizer` is adam, adamw, sgd, but got 'lion'"),
+        ({"loss_on": "context"}, "`loss_on` is one of response, all, but got 'context'"),
+        ({"weighting": "idf"}, "`weighting` is one of none, tf-idf, but got 'idf'"),
+        ({"average_over": "words"}, "`average_over` is one of tokens, responses, but got 'words'"),
+        ({"optimizer": "lion"}, "`optimizer` is one of adam, adamw, sgd, but got 'lion'"),
         ({"batch_size": 0}, "`batch_size` is 1 or more, but got 0"),
         ({"epochs": 0}, "`epochs` is 1 or more"),
         ({"checkpoint_every": 0}, "`checkpoint_every` is 1 or more"),

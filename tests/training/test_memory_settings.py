@@ -85,7 +85,7 @@ def test_a_setting_that_saves_memory_makes_the_same_update(trainer, change, tmp_
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"precision": "fp8"}, "`precision` is no, bf16"),
+        ({"precision": "fp8"}, "`precision` is one of no, bf16"),
         ({"gradient_accumulation_steps": 0}, "`gradient_accumulation_steps` is 1 or more"),
     ],
 )

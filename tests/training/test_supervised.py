@@ -141,7 +141,7 @@ def test_prefixes_are_never_empty_and_vary():
 
 
 def test_unknown_settings_and_unpaired_data_are_refused(pairs, tokenizer):
-    with pytest.raises(BadInput, match="`loss` is pointwise, pairwise, but got 'hinge'"):
+    with pytest.raises(BadInput, match="`loss` is one of pointwise, pairwise, but got 'hinge'"):
         DiscriminatorConfig(loss="hinge")
     humans = pairs["train"].filter(lambda row: row["label"] == 1)
     with pytest.raises(BadInput, match="and 0 others.*dialeval data pair"):

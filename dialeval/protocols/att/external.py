@@ -39,7 +39,10 @@ def external_attackers(
         name = spec.name or text.partition("@http")[0]
         if name in responders:
             raise BadInput(f"two attackers are called {name!r}.", hint="Use each name once.")
-        responders[name] = load_responder(spec, seed=seed, max_new_tokens=max_new_tokens, name=name)
+        options: dict[str, Any] = {"seed": seed, "max_new_tokens": max_new_tokens, "name": name}
+        if "@http" in text:  # models sample at 1 by themselves
+            options["settings"] = {"temperature": 1.0}
+        responders[name] = load_responder(spec, **options)
     return responders
 
 

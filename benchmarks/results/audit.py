@@ -1,7 +1,7 @@
 """Coverage of `dialeval audit` on planted mixtures of real human and machine replies.
 
-`python -m benchmarks audit` needs ../shared/data (or DIALEVAL_SHARED_DATA). DIALEVAL_AUDIT_REPEATS
-sets how often each mixture is planted.
+`python -m benchmarks.results.audit` needs ../shared/data (or DIALEVAL_SHARED_DATA).
+DIALEVAL_AUDIT_REPEATS sets how often each mixture is planted.
 """
 
 import os
@@ -124,3 +124,7 @@ def _print_row(source: str, share: float, rows: list[tuple[AuditResults, float]]
         f"{len(misfits)} |",
         flush=True,
     )
+
+
+if __name__ == "__main__":
+    main()
