@@ -104,12 +104,8 @@ def _protocol(run: Path) -> str:
         raise BadInput(f"expected a folder, found {reality}.", run, hint=_HINT)
     if not (run / RESULTS).is_file():
         raise BadInput("no results.json here.", run, hint=_HINT)
-    try:
-        content = read_results(run / RESULTS)
-        RunResults.from_dict(content)  # refuses another schema version
-    except ValueError as error:
-        raise BadInput(str(error), run) from None
-    protocol = str(content["protocol"])
+    RunResults.load(run)  # refuses another schema version, and damage
+    protocol = str(read_results(run / RESULTS)["protocol"])
     if protocol not in (*_EVALUATIONS, *_PAGES):
         raise BadInput(f"there is no report for results of kind {protocol!r}.", run, hint=_HINT)
     return protocol

@@ -52,9 +52,8 @@ def load_evaluation(folder: Path | str) -> RunResults:
     """
     path = Path(folder) / RESULTS
     try:
-        content = read_results(path)
-        reliability = content.get("protocol") == ReliabilityResults.protocol
-        return (ReliabilityResults if reliability else EvaluationResults).from_dict(content)
+        reliability = read_results(path).get("protocol") == ReliabilityResults.protocol
+        return (ReliabilityResults if reliability else EvaluationResults).load(path)
     except ValueError as error:
         raise ValueError(f"{path}: {str(error).removeprefix(f'{path}: ')} {_HINT}") from error
 
