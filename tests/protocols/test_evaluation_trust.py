@@ -48,6 +48,7 @@ LEAKS = {
     "upper-case letters": str.upper,
     "inner white space": lambda text: text.replace(" ", "  "),
     "written-out contractions": written_out,
+    "space before punctuation": lambda text: re.sub(r"\s*([.!?,])", r" \1", text),
 }
 
 
@@ -191,13 +192,15 @@ def test_planted_pairs_are_a_share_of_pairs_and_a_coin_for_the_rest():
     planted = planted_pairs(pairs, 0.2, seed=0)
     n = len(pairs) // 2
     authors, labels = np.array(planted["author"][:]), np.array(planted["label"])
-    assert (authors == "bot").sum() == round(0.2 * n) and len(planted) == n + round(0.2 * n)
+    assert (authors == "bot").sum() == round(0.2 * n) and len(planted) == 2 * n
     assert set(labels[authors == "bot"]) == {0}
     numbers = np.array(planted["pair"])
     of_planted = np.isin(numbers, numbers[authors == "bot"])
     assert set(labels[of_planted & (authors == "human")]) == {1}
-    coins = labels[~of_planted]
+    coins = labels[~of_planted].reshape(-1, 2)  # a pair has the human reply twice
     assert 0.35 < coins.mean() < 0.65  # either class for a reply that is human either way
+    assert 0.25 < (coins[:, 0] == coins[:, 1]).mean() < 0.75  # two coins, not one
+    assert set(authors[~of_planted]) == {"human"}
     assert planted_pairs(pairs, 0.2, seed=0)["label"][:] == planted["label"][:]
     assert planted.features == pairs.features
 

@@ -105,8 +105,9 @@ def planted_pairs(pairs: Passages, share: float, seed: int) -> Passages:
         pairs (`Passages`):
             Pairs of a human reply (label 1) and another one (label 0).
         share (`float`):
-            Share of the pairs that stay as they are. Of every other pair only the human reply
-            stays, with a label by coin.
+            Share of the pairs that stay as they are. Of every other pair the human reply stands in
+            for both, each time with a label by coin: a real comparison has two replies to learn
+            from, and so twice the noise of one.
         seed (`int`):
             Seed of the draws.
 
@@ -118,9 +119,11 @@ def planted_pairs(pairs: Passages, share: float, seed: int) -> Passages:
     numbers, index = np.unique(pair, return_inverse=True)
     planted = np.zeros(len(numbers), dtype=bool)
     planted[rng.permutation(len(numbers))[: max(2, round(share * len(numbers)))]] = True
-    coins = rng.integers(0, 2, len(numbers))
-    rows = np.flatnonzero(planted[index] | (label == 1))
-    labels = np.where(planted[index], label, coins[index])[rows]
+    coins = rng.integers(0, 2, (2, len(numbers)))
+    human = np.zeros(len(numbers), dtype=int)
+    human[index[label == 1]] = np.flatnonzero(label == 1)
+    rows = np.where(planted[index], np.arange(len(label)), human[index])
+    labels = np.where(planted[index], label, coins[label.astype(int), index])
     return _relabelled(pairs.select(rows), labels)
 
 
