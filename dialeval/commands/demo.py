@@ -67,12 +67,12 @@ def _answers(output_dir: Path, test: Any, seed: int) -> dict[str, Any]:
     from dialeval.reports.generation import samples_table
     from dialeval.responders.journal import generate
 
-    human = sample_dialogues(test, CONTEXTS, seed)
+    human = sample_dialogues(test, CONTEXTS, seed, per_dialogue=2)  # the leak check needs many
     passages = list(iterate(human))
     responders = [load_and_say(name, seed=seed, pool=human) for name in ("parrot", "constant")]
     try:
         settings = {"top_p": 0.9}
-        model = load_and_say("smollm2", settings=settings, max_new_tokens=30, seed=seed)
+        model = load_and_say("smollm2", settings=settings, max_new_tokens=128, seed=seed)
         responders.insert(0, model)
     except BadInput as error:
         say(f"[yellow]Without SmolLM2: {error}[/]")
