@@ -94,7 +94,7 @@ class InputFormat:
         texts = dict.fromkeys(
             text.strip() for p in passages for text in (*(t.text for t in p.context), p.response)
         )
-        rows = tokenizer(list(texts), add_special_tokens=False)["input_ids"] if texts else []
+        rows = _token_ids(tokenizer, list(texts)) if texts else []
         ids_of = dict(zip(texts, rows, strict=True))
         return [self._join(tokenizer, passage, ids_of) for passage in passages]
 
@@ -131,8 +131,8 @@ class InputFormat:
     def _from_chat(self, tokenizer: Any, passage: Passage) -> Encoded:
         messages = chat_messages(passage.context)
         prompt = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
-        ids = tokenizer(prompt, add_special_tokens=False)["input_ids"]
-        response = tokenizer(passage.response.strip(), add_special_tokens=False)["input_ids"]
+        ids = _token_ids(tokenizer, prompt)
+        response = _token_ids(tokenizer, passage.response.strip())
         response = [*response, *self._token(tokenizer, self.response_end)]
         return self._truncate([], ids, response, [])
 
@@ -185,3 +185,17 @@ def input_format(name: str) -> InputFormat:
             f"Unknown input format {name!r}.", hint=f"Choose one of {', '.join(PRESETS)}."
         )
     return PRESETS[name]
+
+
+def _token_ids(tokenizer: Any, texts: Any) -> Any:
+    """Token ids of a text, or of each of several.
+
+    Raises:
+        BadInput: The tokenizer cannot read them, because its files are damaged.
+    """
+    try:
+        return tokenizer(texts, add_special_tokens=False)["input_ids"]
+    except Exception as error:  # the library raises nothing more specific
+        name = str(getattr(tokenizer, "name_or_path", ""))
+        hint = "Copy the whole folder again."
+        raise BadInput(f"its tokenizer cannot read a text: {error}.", name, hint=hint) from error

@@ -187,3 +187,12 @@ def test_a_token_that_the_tokenizer_lacks_is_named(passage):
     bare = PreTrainedTokenizerFast(tokenizer_object=core, pad_token="<pad>")
     with pytest.raises(BadInput, match="'encoder' needs a sep token"):
         encode(bare, "encoder", passage)
+
+
+def test_a_damaged_tokenizer_is_one_sentence():
+    def damaged(texts, **_):
+        raise Exception("WordLevel error: Missing [UNK] token from the vocabulary")
+
+    passage = Passage((Turn("A", "hi"),), "hello")
+    with pytest.raises(BadInput, match=r"tokenizer cannot read a text: WordLevel.*Copy the whole"):
+        InputFormat()(damaged, [passage])
