@@ -6,6 +6,7 @@ dialeval agreement JUDGEMENTS --scores scores.csv
 
 import csv
 from dataclasses import dataclass, field
+from functools import partial
 
 from dialeval.config import parse_config, plain_errors
 from dialeval.dialogues import iterate, read
@@ -16,6 +17,7 @@ from dialeval.protocols.people.systems import (
     SystemScorer,
     simple_baselines,
 )
+from dialeval.responders.task import mean_likelihoods
 from dialeval.scorers.registry import ALL_EVALUATORS
 from dialeval.terminal import SafeConsole
 from dialeval.training.cores import use_cores
@@ -31,6 +33,12 @@ class PeopleRun:
         default_factory=lambda: list(ALL_EVALUATORS),
         metadata={"help": "Evaluators by name; the table is written after each of them."},
     )
+    similarity: bool = field(
+        default=True, metadata={"help": "Also compare sentence vectors with the human reply's."}
+    )
+    likelihood: str | None = field(
+        default=None, metadata={"help": "A local model for log p(reply | context)."}
+    )
     folds: int = field(default=5, metadata={"help": "Number of cross-fitting folds, by dialogue."})
     limit: int = field(default=-1, metadata={"help": "Contexts at most; -1 for all."})
     seed: int = field(default=0, metadata={"help": "Seed of folds and random replies."})
@@ -40,7 +48,13 @@ def main(run: PeopleRun) -> None:
     """Write one row per reply."""
     console = SafeConsole(stderr=True)
     data = RatedSystems.of(list(iterate(read(run.data)[0])), run.folds, run.limit, run.seed)
-    scorer, columns = SystemScorer(data, run.seed), simple_baselines(data)
+    scorer = SystemScorer(data, run.seed)
+    columns = simple_baselines(
+        data,
+        scorer.shared.embed if run.similarity else None,
+        partial(mean_likelihoods, run.likelihood) if run.likelihood else None,
+    )
+    write(run.output, columns, data)
     for evaluator in run.evaluators:
         columns |= scorer.columns(
             evaluator,

@@ -23,6 +23,7 @@ from dialeval.dialogues import (
 )
 from dialeval.judgements import correlate
 from dialeval.protocols.people.systems import sentence_bleu
+from dialeval.responders.task import mean_likelihoods
 from dialeval.scorers import load_scorer
 from dialeval.terminal import SafeConsole
 from dialeval.training.cores import use_cores
@@ -132,15 +133,6 @@ def by_context(
     for column, rows in enumerate(columns.values()):
         first[: len(rows), column], second[: len(rows), column] = values[rows], ratings[rows]
     return first, second
-
-
-def mean_likelihoods(spec: str, passages: list[Passage]) -> np.ndarray:
-    """log p(reply | context) per token."""
-    from dialeval.responders.registry import load_responder
-    from dialeval.responders.task import likelihoods
-
-    sums, lengths = likelihoods(load_responder(spec).generator, passages)
-    return sums / np.maximum(lengths, 1)
 
 
 if __name__ == "__main__":

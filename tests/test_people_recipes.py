@@ -112,19 +112,29 @@ def test_baselines_by_hand():
     data = RatedSystems(
         [row], {"twin": [row], "bot": [row.with_response("no", "bot")]}, np.zeros(1)
     )
-    columns = simple_baselines(data)
+    vectors = {row.response: [0.6, 0.8], "no": [1.0, 0.0]}
+    columns = simple_baselines(
+        data,
+        embed=lambda texts: np.array([vectors[text] for text in texts]),
+        likelihood=lambda rows: np.array([-float(len(row.response)) for row in rows]),
+    )
     assert columns["length"] == {"twin": [5.0], "bot": [1.0]}
     assert columns["bleu"]["twin"] == pytest.approx(100.0) and columns["bleu"]["bot"] == 0.0
+    assert columns["chrf"]["twin"] == pytest.approx(100.0) and columns["chrf"]["bot"] < 5.0
+    assert columns["distinct_2"] == {"twin": [4 / 5], "bot": [0.0]}  # bigrams per token
+    assert columns["similarity"] == {"twin": [pytest.approx(1.0)], "bot": [pytest.approx(0.6)]}
+    assert columns["likelihood"] == {"twin": [-float(len(row.response))], "bot": [-2.0]}
+    assert "similarity" not in simple_baselines(data)
 
 
 def test_people_writes_a_table_that_agreement_reads(run_recipe, tmp_path):
     write_passages(to_passages(rated_corpus()), tmp_path / "rated.jsonl")
     run_recipe("people.py", "--data", "rated.jsonl", "--evaluators", "svm-unigram", "surface",
-               "--folds", 2)  # fmt: skip
+               "--folds", 2, "--similarity", "false")  # fmt: skip
     metrics = {row.name: row for row in read_scores(tmp_path / "scores.csv")}
     assert list(metrics) == [
-        "length", "bleu", "adversuc_svm-unigram", "p_human_svm-unigram", "relevance_svm-unigram",
-        "adversuc_surface", "p_human_surface",
+        "length", "distinct_2", "bleu", "chrf", "adversuc_svm-unigram", "p_human_svm-unigram",
+        "relevance_svm-unigram", "adversuc_surface", "p_human_surface",
     ]  # fmt: skip
     means = {
         name: np.mean([metrics["adversuc_svm-unigram"].values[f"c{n}", name] for n in range(60)])

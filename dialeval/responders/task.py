@@ -117,6 +117,14 @@ def likelihoods(
     return response_log_probs(generator.model, generator.pad_id, contexts, responses, batch_tokens)
 
 
+def mean_likelihoods(spec: str, passages: Sequence[Passage]) -> np.ndarray:
+    """log p(response | context) per token, by a local model that is named or in a folder."""
+    from dialeval.responders.registry import load_responder
+
+    sums, lengths = likelihoods(load_responder(spec).generator, passages)
+    return sums / np.maximum(lengths, 1)
+
+
 def mixed_seed(seed: int, number: int) -> int:
     """A seed below 2**63 that depends on both numbers."""
     mixed = (seed + 0x9E3779B97F4A7C15 * (number + 3)) % 2**64

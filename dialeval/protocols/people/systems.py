@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dialeval.dialogues import BadInput, Passage, Passages, count_tokens, folds, to_passages
+from dialeval.metrics.distinct import distinct
 from dialeval.protocols.analysis.decisions import with_random_replies
 from dialeval.protocols.evaluation.tables import RESPONSE_EVALUATORS
 from dialeval.scorers.base import is_human
@@ -150,23 +151,50 @@ class SystemScorer:
             yield scorer, np.flatnonzero(self.data.fold == number)
 
 
-def simple_baselines(data: RatedSystems) -> Columns:
-    """Length, and sentence BLEU against the human reply."""
-    return {
-        "length": {
-            name: np.array([count_tokens(row.response) for row in replies], dtype=float)
-            for name, replies in data.systems.items()
-        },
-        "bleu": {
-            name: np.array(
-                [
-                    sentence_bleu(row.response, [human.response])
-                    for row, human in zip(replies, data.human, strict=True)
-                ]
-            )
-            for name, replies in data.systems.items()
-        },
+def simple_baselines(
+    data: RatedSystems,
+    embed: Callable[[Sequence[str]], np.ndarray] | None = None,
+    likelihood: Callable[[Sequence[Passage]], np.ndarray] | None = None,
+) -> Columns:
+    """What people use without training: length, diversity, overlap with the human reply.
+
+    Args:
+        data (`RatedSystems`):
+            Replies of people and systems.
+        embed (`Callable`, *optional*):
+            Sentence encoder, for the similarity to the human reply.
+        likelihood (`Callable`, *optional*):
+            Gives each passage a likelihood of its reply.
+
+    Returns:
+        `Columns`: `length` in tokens; `distinct_2` of each reply alone; `bleu` and `chrf` against
+        the human reply; `similarity` and `likelihood` where their models are given.
+    """
+    columns = {
+        name: {
+            system: _values(function, replies, data.human)
+            for system, replies in data.systems.items()
+        }
+        for name, function in BASELINES.items()
     }
+    if embed is not None:
+        reference = embed([row.response for row in data.human])
+        columns["similarity"] = {
+            system: (embed([row.response for row in replies]) * reference).sum(1)
+            for system, replies in data.systems.items()
+        }
+    if likelihood is not None:
+        columns["likelihood"] = {
+            system: likelihood(replies) for system, replies in data.systems.items()
+        }
+    return columns
+
+
+def _values(
+    function: Callable[[str, str], float], replies: Sequence[Passage], human: Sequence[Passage]
+) -> np.ndarray:
+    texts = zip((row.response for row in replies), (row.response for row in human), strict=True)
+    return np.array([function(reply, reference) for reply, reference in texts], dtype=float)
 
 
 def sentence_bleu(reply: str, references: Sequence[str]) -> float:
@@ -174,6 +202,22 @@ def sentence_bleu(reply: str, references: Sequence[str]) -> float:
     import sacrebleu
 
     return sacrebleu.sentence_bleu(reply, list(references)).score
+
+
+def sentence_chrf(reply: str, references: Sequence[str]) -> float:
+    """Sentence chrF between 0 and 100, as in sacreBLEU."""
+    import sacrebleu
+
+    return sacrebleu.sentence_chrf(reply, list(references)).score
+
+
+BASELINES: dict[str, Callable[[str, str], float]] = {
+    "length": lambda reply, reference: count_tokens(reply),
+    "distinct_2": lambda reply, reference: distinct([reply])["distinct_2"],
+    "bleu": lambda reply, reference: sentence_bleu(reply, [reference]),
+    "chrf": lambda reply, reference: sentence_chrf(reply, [reference]),
+}
+"""Baselines that need only a reply and the human reply to the same context."""
 
 
 def labelled(positive: Sequence[Passage], negative: Sequence[Passage]) -> Passages:
