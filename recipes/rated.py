@@ -21,10 +21,11 @@ from dialeval.dialogues import (
     read,
     to_passages,
 )
-from dialeval.judgements import correlate
+from dialeval.judgements import Correlation, correlate
 from dialeval.protocols.people.systems import sentence_bleu
 from dialeval.responders.task import mean_likelihoods
 from dialeval.scorers import load_scorer
+from dialeval.scorers.base import Scorer
 from dialeval.terminal import SafeConsole
 from dialeval.training.cores import use_cores
 
@@ -50,24 +51,58 @@ class RatedRun:
 def main(run: RatedRun) -> None:
     """Print a table per file."""
     scorers = [load_scorer(name) for name in run.discriminators]
-    known = list(iterate(read(run.references)[0])) if run.references else []
+    known = read_known(run.references)
     for path in run.data:
-        passages, ratings = read_rated(Path(path))
-        scores = {scorer.name: np.asarray(scorer(to_passages(passages))) for scorer in scorers}
-        scores["length"] = np.array([count_tokens(row.response) for row in passages], float)
-        if known:
-            scores["BLEU"] = bleu_scores(passages, known)
-        if run.likelihood:
-            scores["log p per token"] = mean_likelihoods(run.likelihood, passages)
         table = Table("metric", "Pearson", "Spearman", "95 %", "replies", title=Path(path).stem)
-        for name, values in scores.items():
-            first = correlate(*by_context(passages, values, ratings), "pearson", "item",
-                              resampled="items", resamples=1)  # fmt: skip
-            second = correlate(*by_context(passages, values, ratings), "spearman", "item",
-                               resampled="items", seed=run.seed)  # fmt: skip
+        made = correlations(Path(path), scorers, known, run.likelihood, run.seed)
+        for name, (first, second) in made.items():
             bounds = f"{second.low:+.3f} to {second.high:+.3f}"
             table.add_row(name, f"{first.value:+.3f}", f"{second.value:+.3f}", bounds, str(first.n))
         SafeConsole().print(table)
+
+
+def read_known(references: Sequence[str]) -> list[Passage]:
+    """Passages of the corpora that contexts are from."""
+    return list(iterate(read(list(references))[0])) if references else []
+
+
+def correlations(
+    path: Path,
+    scorers: Sequence[Scorer],
+    known: Sequence[Passage] = (),
+    likelihood: str | None = None,
+    seed: int = 0,
+) -> dict[str, tuple[Correlation, Correlation]]:
+    """Pearson and Spearman of every metric with the ratings; intervals draw contexts.
+
+    Args:
+        path (`Path`):
+            JSON lines with context, response and ratings.
+        scorers (`Sequence[Scorer]`):
+            Discriminators.
+        known (`Sequence[Passage]`, *optional*):
+            Passages of the corpora that the contexts are from, for BLEU.
+        likelihood (`str`, *optional*):
+            A local model for log p(reply | context).
+        seed (`int`, *optional*, defaults to 0):
+            Seed of the bootstrap.
+
+    Returns:
+        `dict[str, tuple[Correlation, Correlation]]`: By the name of the metric.
+    """
+    passages, ratings = read_rated(path)
+    scores = {scorer.name: np.asarray(scorer(to_passages(passages))) for scorer in scorers}
+    scores["length"] = np.array([count_tokens(row.response) for row in passages], float)
+    if known:
+        scores["BLEU"] = bleu_scores(passages, known)
+    if likelihood:
+        scores["log p per token"] = mean_likelihoods(likelihood, passages)
+    made = {}
+    for name, values in scores.items():
+        sides = by_context(passages, values, ratings)
+        first = correlate(*sides, "pearson", "item", resampled="items", resamples=1)
+        made[name] = first, correlate(*sides, "spearman", "item", resampled="items", seed=seed)
+    return made
 
 
 def read_rated(path: Path) -> tuple[list[Passage], np.ndarray]:

@@ -20,7 +20,11 @@ def corpus_path(data: Path, path: str) -> Path | str:
 
 
 def load_systems(
-    path: Path | str, contexts: int, seed: int, only: Sequence[str] = ()
+    path: Path | str,
+    contexts: int,
+    seed: int,
+    only: Sequence[str] = (),
+    live: Sequence[str] = (PARROT,),
 ) -> EvaluationData:
     """Human passages of a corpus and all of its systems, or those that are named.
 
@@ -32,7 +36,9 @@ def load_systems(
         seed (`int`):
             Seed of the choice.
         only (`Sequence[str]`, *optional*):
-            Systems; all by default. A corpus without systems is answered by a parrot.
+            Systems; all by default.
+        live (`Sequence[str]`, *optional*):
+            Live systems that answer a corpus without systems; a parrot by default.
 
     Returns:
         `EvaluationData`: Aligned by context.
@@ -42,7 +48,9 @@ def load_systems(
     names = [name for name in authors(passages) if name != HUMAN and (not only or name in only)]
     systems = {name: by_author(passages, name) for name in names}
     if not systems:
-        systems = {PARROT: to_passages(respond(load_responder(PARROT), human))}
+        systems = {
+            name: to_passages(respond(load_responder(name, seed=seed), human)) for name in live
+        }
     return align(human, systems)
 
 

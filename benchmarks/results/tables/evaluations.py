@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.results.store import Cell, Number, TableParts
 from benchmarks.results.tables.cells import number
-from benchmarks.results.tables.corpora import corpus_path, load_systems
+from benchmarks.results.tables.corpora import PARROT, corpus_path, load_systems
 from dialeval.metrics.evaluation_results import EvaluationResults
 from dialeval.models.embedding import CachedEmbedder
 from dialeval.protocols.evaluation.evaluators import FitContext
@@ -29,6 +29,7 @@ def systems(
     seeds: int = 1,
     seed: int = 0,
     only: Sequence[str] = (),
+    live: Sequence[str] = (PARROT,),
 ) -> TableParts:
     """Verdicts on the systems of several corpora.
 
@@ -49,13 +50,15 @@ def systems(
             First seed.
         only (`Sequence[str]`, *optional*):
             Systems; all by default.
+        live (`Sequence[str]`, *optional*):
+            Systems that answer the contexts of a corpus without systems.
 
     Returns:
         `TableParts`: A part per corpus.
     """
 
     def rows(name: str, path: str) -> list[list[Cell]]:
-        systems_data = load_systems(corpus_path(data, path), contexts, seed, only)
+        systems_data = load_systems(corpus_path(data, path), contexts, seed, only, live)
         run = EvaluationRun(
             list(evaluators), seeds=seeds, seed=seed, curve=(), length_matched=False,
             output_dir=str(work / name), overwrite=True,
@@ -63,7 +66,7 @@ def systems(
         results = evaluate(systems_data, run, fit_context=FitContext(embed=CachedEmbedder()))
         return _verdict_rows(name, results, ratings_of(systems_data.systems))
 
-    columns = ["corpus", "system", "evaluator", "accuracy", "AdverSuc", "p", "relevance",
+    columns = ["corpus", "system", "evaluator", "accuracy", "AdverSuc", "p", "ERE", "relevance",
                "mean rating", "verdict"]  # fmt: skip
     return TableParts(
         columns, {name: lambda n=name, p=path: rows(n, p) for name, path in corpora.items()}
@@ -77,11 +80,13 @@ def _verdict_rows(
     for verdict in results.verdicts:
         success = results.get("adversuc", verdict.system, verdict.evaluator)
         relevance = results.select("relevance", verdict.system)
+        errors = results.select("ere", verdict.system, verdict.evaluator)
         rated = list(ratings.get(verdict.system, {}).values())
         rows.append([
             corpus, verdict.system, verdict.evaluator,
             Number(verdict.accuracy, verdict.low, verdict.high, verdict.n), number(success),
-            Number(verdict.p_value), number(relevance[0] if relevance else None),
+            Number(verdict.p_value), number(errors[0] if errors else None),
+            number(relevance[0] if relevance else None),
             Number(float(np.mean(rated)), n=len(rated)) if rated else None, verdict.verdict,
         ])  # fmt: skip
     return rows

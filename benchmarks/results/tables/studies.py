@@ -189,3 +189,56 @@ def people(
         ]  # fmt: skip
 
     return TableParts(LONG, {corpus: rows})
+
+
+def rated(
+    data: Path,
+    work: Path,
+    corpus: str,
+    files: Sequence[str],
+    evaluators: Sequence[str],
+    references: Sequence[str] = (),
+    likelihood: str = "",
+    **settings: Any,
+) -> TableParts:
+    """Correlation with the ratings of single replies, of evaluators that never saw the systems.
+
+    Args:
+        data, work (`Path`):
+            Folders of corpora and of trained evaluators.
+        corpus (`str`):
+            Corpus of human dialogues inside `data`; evaluators learn human against random replies.
+        files (`Sequence[str]`):
+            Rated replies inside `data`.
+        evaluators (`Sequence[str]`):
+            Names of evaluators.
+        references (`Sequence[str]`, *optional*):
+            Corpora that the contexts are from, for BLEU.
+        likelihood (`str`, *optional*):
+            A local model for log p(reply | context).
+        settings:
+            Further settings of the trainer.
+
+    Returns:
+        `TableParts`: A part per file.
+    """
+    from benchmarks.results.tables.training import trained
+    from dialeval.scorers import load_scorer
+    from recipes.rated import correlations, read_known
+
+    def rows(path: str) -> list[list[Cell]]:
+        for evaluator in evaluators:
+            trained(work, data / corpus, evaluator, settings)
+        scorers = [load_scorer(work / name) for name in evaluators]
+        known = read_known([str(data / name) for name in references])
+        made = correlations(
+            data / path, scorers, known, likelihood or None, settings.get("seed", 0)
+        )
+        return [
+            [Path(path).stem, name, Number(first.value), Number(second.value, second.low,
+             second.high, second.n), f"{second.n:,}"]
+            for name, (first, second) in made.items()
+        ]  # fmt: skip
+
+    columns = ["replies", "metric", "Pearson", "Spearman", "n"]
+    return TableParts(columns, {path: lambda p=path: rows(p) for path in files})

@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.results.store import Cell, Number, TableParts
 from benchmarks.results.tables.cells import LONG, long_rows, number
 from benchmarks.results.tables.corpora import corpus_path
-from dialeval.dialogues import iterate, read, to_passages
+from dialeval.dialogues import Passage, authors, by_author, iterate, read, to_passages
 from dialeval.dialogues.splits import sample_dialogues
 from dialeval.judgements import detection
 from dialeval.protocols.analysis.decisions import with_random_replies
@@ -118,9 +118,7 @@ def classes(
         train, test = (part.strip() for part in paths.split(","))
         trained(work / name, data / train, evaluator, settings)
         scorer = load_scorer(work / name / evaluator)
-        passages, _ = read(data / test)
-        real = list(iterate(sample_dialogues(passages, items, settings.get("seed", 0))))
-        mixed = real[::2] + with_random_replies(real[1::2], settings.get("seed", 0))
+        mixed = real_and_random(data / test, items, settings.get("seed", 0))
         truth = ["real" if row.author == "human" else "random" for row in mixed]
         decided = is_human(scorer, np.asarray(scorer(to_passages(mixed))))
         predicted = ["real" if human else "random" for human in decided]
@@ -141,6 +139,29 @@ def classes(
         for evaluator in evaluators
     }
     return TableParts(["corpus", "evaluator", "accuracy", *heads], parts)
+
+
+def real_and_random(path: Path, items: int, seed: int) -> list[Passage]:
+    """Passages with their true reply, and others with a wrong one.
+
+    Args:
+        path (`Path`):
+            The corpus. Where people wrote wrong replies on purpose (author `adversarial`), those
+            are the wrong ones, otherwise replies of other dialogues.
+        items (`int`):
+            Passages in all.
+        seed (`int`):
+            Seed of the choice.
+
+    Returns:
+        `list[Passage]`: Half of them with the author `human`; no context occurs twice.
+    """
+    passages, _ = read(path)
+    real = list(iterate(sample_dialogues(by_author(passages, "human"), items, seed)))
+    if "adversarial" not in authors(passages):
+        return real[::2] + with_random_replies(real[1::2], seed)
+    wrong = {row.id: row for row in iterate(by_author(passages, "adversarial"))}
+    return real[::2] + [wrong[row.id] for row in real[1::2] if row.id in wrong]
 
 
 def kannan(
