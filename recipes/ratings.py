@@ -13,7 +13,7 @@ from dialeval.config import parse_config, plain_errors
 from dialeval.dialogues import authors, by_author, read
 from dialeval.protocols.evaluation import EvaluationRun, align, evaluate
 from dialeval.protocols.ratings import rank_agreement, ratings_of
-from dialeval.reports.evaluation import evaluation_table, write_report
+from dialeval.reports.evaluation import print_evaluation, write_report
 from dialeval.terminal import SafeConsole
 from dialeval.training.cores import use_cores
 
@@ -47,7 +47,7 @@ def main(run: RatingsRun) -> None:
     ratings = ratings_of(data.systems)
     console = SafeConsole()
     console.width = max(console.width, 110)
-    console.print(evaluation_table(results))
+    print_evaluation(results, console)
     table = Table("evaluator", "systems", "without", "Spearman with ratings", "95 %")
     for evaluator in run.evaluators:
         for count in range(len(run.without) + 1):

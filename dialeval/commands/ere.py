@@ -109,10 +109,10 @@ def _show(results: RunResults, output_dir: Path, format: str) -> None:
     from rich.markup import escape
 
     from dialeval.commands.evaluate import as_text
-    from dialeval.reports.evaluation import evaluation_table
+    from dialeval.reports.evaluation import print_evaluation
 
     if format == "table":
-        out.print(evaluation_table(results, out.width))
+        print_evaluation(results, out)
     else:
         print(printable(as_text(results, format)))
     say_warnings(results.warnings)

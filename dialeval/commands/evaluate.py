@@ -238,20 +238,13 @@ def show(results: RunResults, output_dir: Path, format: str) -> None:
     """
     from rich.markup import escape
 
-    from dialeval.reports.evaluation import (
-        evaluation_table,
-        headline_lines,
-        unmentioned_warnings,
-        write_report,
-    )
+    from dialeval.reports.evaluation import print_evaluation, warning_lines, write_report
 
     path = write_report(output_dir)
     warnings: Sequence[str] = results.warnings
     if format == "table":
-        for line in headline_lines(results):
-            out.print(line)
-        out.print(evaluation_table(results, out.width))
-        warnings = unmentioned_warnings(results)
+        print_evaluation(results, out)
+        warnings = [f"Careful: {line}" for line in warning_lines(results)]
     else:
         print(printable(as_text(results, format)))
     say_warnings(warnings)

@@ -10,6 +10,8 @@ ENTITIES_ONLY = "reads entities only"
 READS_WORDS = "reads the words too"
 SELECTIONS = "relies on selections"
 UNDECIDED = "undecided"
+MARGIN = 0.15
+"""Fall of the completion rate that an interval must exclude before "no change" is said."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,8 @@ class CocoaVerdict:
             The agent.
         verdict (`str`):
             `ENTITIES_ONLY` if random words around entities change nothing but random inputs do,
-            `READS_WORDS` if the former already do, `SELECTIONS` if neither does.
+            `READS_WORDS` if the former already do, `SELECTIONS` if neither does, and `UNDECIDED`
+            where a change is not significant but may be large.
         kept_p, random_p (`float`):
             p-values of both differences from normal inputs.
     """
@@ -86,8 +89,10 @@ class CocoaResults(RunResults):
         return next((row for row in rows if row.details.get("channel") == channel), None)
 
 
-def attention_verdict(agent: str, kept_p: float, random_p: float) -> CocoaVerdict:
-    """What an agent reads, from the p-values of two differences in completion.
+def attention_verdict(
+    agent: str, kept_p: float, random_p: float, kept_fall: float = 0.0, random_fall: float = 0.0
+) -> CocoaVerdict:
+    """What an agent reads, from two differences in completion.
 
     Args:
         agent (`str`):
@@ -96,17 +101,21 @@ def attention_verdict(agent: str, kept_p: float, random_p: float) -> CocoaVerdic
             Of random words around kept entities against normal inputs.
         random_p (`float`):
             Of random inputs against normal inputs.
+        kept_fall, random_fall (`float`, *optional*):
+            The largest fall of the completion rate that the intervals allow.
 
     Returns:
-        `CocoaVerdict`: The verdict with both.
+        `CocoaVerdict`: The verdict with both p-values.
 
     Examples:
         >>> attention_verdict("bot", 0.6, 0.001).verdict
         'reads entities only'
+        >>> attention_verdict("bot", 0.6, 0.08, kept_fall=0.3, random_fall=0.5).verdict
+        'undecided'
     """
     kept, random = kept_p < 0.05, random_p < 0.05
-    if not kept:
-        verdict = ENTITIES_ONLY if random else SELECTIONS
-    else:
-        verdict = READS_WORDS if random else UNDECIDED
+    is_open = (not kept and kept_fall > MARGIN) or (not random and random_fall > MARGIN)
+    if is_open or (kept and not random):
+        return CocoaVerdict(agent, UNDECIDED, kept_p, random_p)
+    verdict = READS_WORDS if kept else ENTITIES_ONLY if random else SELECTIONS
     return CocoaVerdict(agent, verdict, kept_p, random_p)

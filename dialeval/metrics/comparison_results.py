@@ -69,7 +69,19 @@ class Pair:
 
 @dataclass(frozen=True)
 class SystemSummary:
-    """AdverSuc of one system by one evaluator on all its contexts; `None` without any."""
+    """AdverSuc of one system by one evaluator on all its contexts.
+
+    Args:
+        label, run, system, evaluator (`str`):
+            Names; the label has the run's name where several runs have a system of that name.
+        adversuc (`float`, *optional*):
+            `None` without any context.
+        n (`int`):
+            Number of contexts.
+        low, high (`float`, *optional*):
+            The 95 % interval of its run, over dialogues and seeds; `None` where contexts of the run
+            are left out here, or the run has none.
+    """
 
     label: str
     run: str
@@ -77,6 +89,8 @@ class SystemSummary:
     evaluator: str
     adversuc: float | None
     n: int
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True)

@@ -81,9 +81,9 @@ def cocoa_grids(results: CocoaResults) -> list[Grid]:
 
 def describe_verdict(verdict: CocoaVerdict) -> str:
     """A verdict in a sentence."""
-    meaning = _MEANINGS.get(verdict.verdict, "the two differences do not fit together")
-    ps = f"p {format_p_value(verdict.kept_p)} and {format_p_value(verdict.random_p)}"
-    return f"{verdict.verdict}: {meaning} ({ps})."
+    meaning = _MEANINGS.get(verdict.verdict, "more scenarios are needed to say what it reads")
+    ps = [f"p {format_p_value(p)}" for p in (verdict.kept_p, verdict.random_p)]
+    return f"{verdict.verdict}: {meaning} (kept entities {ps[0]}, random inputs {ps[1]})."
 
 
 def write_cocoa_report(folder: Path | str) -> Path:

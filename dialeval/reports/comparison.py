@@ -18,6 +18,7 @@ from dialeval.reports.format import (
     flatten,
     format_count,
     format_interval,
+    format_list,
     format_p_value,
     format_percent,
     format_share,
@@ -39,7 +40,7 @@ def comparison_tables(comparison: Comparison) -> list[RenderableType]:
         pairs = [pair for pair in comparison.pairs if pair.evaluator == evaluator]
         if not pairs:
             continue
-        title = f"How often {one_line(evaluator)} is right; 50 % is chance"
+        title = f"How often {one_line(evaluator)} is right, with its 95 % interval; 50 % is chance"
         parts += [Text(title, style="bold"), _ranked_lines(ranked_systems(comparison, evaluator)),
                   Text(groups_sentence(groups), style="bold"), Text(""),
                   _table(evaluator, pairs), Text("")]  # fmt: skip
@@ -64,11 +65,19 @@ def _ranked_lines(rows: Sequence[SystemSummary]) -> Table:
     for row in rows:
         filled = round(_BAR * min(max(2 * _accuracy(row) - 1, 0), 1))
         bar = Text("█" * filled + "░" * (_BAR - filled))
-        number = format_percent(_accuracy(row))
+        low, high = _bounds(row)
+        interval = "" if low is None or high is None else f"{100 * low:.0f}–{100 * high:.0f} %"
         table.add_row(
-            escape(one_line(row.label)), number, bar, f"AdverSuc {format_share(row.adversuc, 2)}"
-        )
+            escape(one_line(row.label)), format_percent(_accuracy(row)), interval, bar,
+            f"AdverSuc {format_share(row.adversuc, 2)}",
+        )  # fmt: skip
     return table
+
+
+def _bounds(row: SystemSummary) -> tuple[float | None, float | None]:
+    """The interval of the accuracy."""
+    low, high = finite(row.low), finite(row.high)
+    return (None, None) if low is None or high is None else (1 - high, 1 - low)
 
 
 def write_comparison(comparison: Comparison, path: Path) -> Path:
@@ -103,9 +112,11 @@ def _view(comparison: Comparison) -> dict[str, Any]:
 
 
 def _bar(row: SystemSummary) -> RankedBar:
-    text = f"an evaluator is right in {of_hundred(_accuracy(row))} cases"
-    more = f"AdverSuc {format_share(row.adversuc)}, {plural(row.n, 'context')}"
-    return RankedBar(row.label, _accuracy(row), text, more=more)
+    text = f"right in {of_hundred(_accuracy(row))} cases"
+    low, high = _bounds(row)
+    interval = "" if low is None or high is None else f"95 % {100 * low:.0f} to {100 * high:.0f}, "
+    more = f"{interval}{plural(row.n, 'context')}; AdverSuc {format_share(row.adversuc)}"
+    return RankedBar(row.label, _accuracy(row), text, low, high, more)
 
 
 def _both(pair: Pair) -> tuple[float, float]:
@@ -131,20 +142,25 @@ def _page_table(pairs: Sequence[Pair]) -> TableView:
 
 
 def groups_sentence(groups: Sequence[Sequence[str]]) -> str:
-    """Which systems do not differ significantly, groups separated by a bar.
+    """Which systems are hardest to distinguish, and which do not differ significantly.
+
+    Groups are separated by a bar, the hardest to distinguish first.
 
     Examples:
         >>> groups_sentence([["A", "B"], ["C"]])
-        'No significant difference in AdverSuc within: A, B | C'
+        'A and B are the hardest to distinguish; no significant difference within: A, B | C'
         >>> groups_sentence([["A"], ["B"]])
-        'All differences in AdverSuc are significant: A | B'
+        'A is the hardest to distinguish; all differences are significant: A | B'
+        >>> groups_sentence([["A", "B"]])
+        'No difference is significant: A, B'
     """
     names = " | ".join(", ".join(group) for group in groups)
-    if all(len(group) == 1 for group in groups):
-        return f"All differences in AdverSuc are significant: {names}"
     if len(groups) == 1:
-        return f"No difference in AdverSuc is significant: {names}"
-    return f"No significant difference in AdverSuc within: {names}"
+        return f"No difference is significant: {names}"
+    first = f"{format_list(groups[0])} {'is' if len(groups[0]) == 1 else 'are'} the hardest"
+    if all(len(group) == 1 for group in groups):
+        return f"{first} to distinguish; all differences are significant: {names}"
+    return f"{first} to distinguish; no significant difference within: {names}"
 
 
 def _table(evaluator: str, pairs: Sequence[Pair]) -> Table:

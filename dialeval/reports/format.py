@@ -10,6 +10,8 @@ from dialeval.metrics.results import Result
 
 NONE = "–"
 """What a table prints where there is no number."""
+_WORDS = 3
+"""Words that a clause has at least, to say something by itself."""
 _CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
@@ -182,3 +184,29 @@ def sentence(text: str) -> str:
     text = one_line(text)
     ending = "" if text.endswith((".", "!", "?")) else "."
     return text[:1].upper() + text[1:] + ending
+
+
+def first_clause(text: str, most: int = 72) -> str:
+    """The longest beginning of a text that is a clause of at most `most` characters.
+
+    Where no clause is that short, the text is cut between words.
+
+    Examples:
+        >>> first_clause("60 contexts are few: look at the intervals, not at the values.", 30)
+        '60 contexts are few'
+        >>> first_clause("Nothing to detect.")
+        'Nothing to detect'
+    """
+    line = one_line(text).rstrip(".")
+    if len(line) <= most:
+        return line
+    heads = [line[: sign.start()] for sign in re.finditer(r"[.,:;](?= )", line[: most + 2])]
+    heads = [head for head in heads if head.count(" ") >= _WORDS - 1 and _is_closed(head)]
+    if heads:
+        return heads[-1]
+    return line[:most].rpartition(" ")[0].rstrip(".,:;") + "…"
+
+
+def _is_closed(text: str) -> bool:
+    """Whether every parenthesis and quotation mark that is opened is closed."""
+    return all(text.count(one) == text.count(other) for one, other in ("()", "“”"))

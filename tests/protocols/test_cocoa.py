@@ -254,6 +254,16 @@ def test_verdicts(kept, random, verdict):
     assert attention_verdict("bot", kept, random).verdict == verdict
 
 
+@pytest.mark.parametrize(
+    ("kept", "random", "falls", "verdict"),
+    [(0.6, 0.08, (0.1, 0.5), UNDECIDED), (0.6, 0.01, (0.3, 0.5), UNDECIDED),
+     (0.6, 0.01, (0.1, 0.5), ENTITIES_ONLY), (0.6, 0.5, (0.1, 0.1), SELECTIONS),
+     (0.01, 0.01, (0.5, 0.5), READS_WORDS)],
+)  # fmt: skip
+def test_a_change_that_may_be_large_is_not_called_none(kept, random, falls, verdict):
+    assert attention_verdict("bot", kept, random, *falls).verdict == verdict
+
+
 def test_a_whole_run_resumes_and_writes_its_page(tmp_path):
     run = CocoaRun(
         schema="embedded", agents=["rule", "<b>bot"], scenarios=5, model_scenarios=3, items=4,

@@ -243,6 +243,14 @@ def test_other_scenarios_and_references_are_left_alone(write_run):
     assert compare_runs([folder]).pairs[0].difference == 0.5
 
 
+def test_a_system_has_the_interval_of_its_run_if_it_is_about_the_same_contexts(write_run):
+    a, b = list(rows("a", [1] * 8, [1, 1, 0, 0] * 2)), list(rows("b", [1] * 8, [0] * 8))
+    numbers = [result(system="a", value=0.25), result(system="b", value=0.3)]  # b: 0 here
+    first, second = compare_runs([write_run("x", a, b, results=numbers)]).systems
+    assert (first.adversuc, first.low, first.high) == (0.25, 0.2, 0.4)
+    assert (second.adversuc, second.low, second.high) == (0.0, None, None)
+
+
 def test_contexts_with_one_side_are_counted(write_run):
     alone = [row for row in rows("a", [1] * 3, [1] * 3, first=9) if row["label"]]
     comparison = compare_runs(

@@ -15,6 +15,7 @@ from dialeval.metrics import ere
 from dialeval.metrics.evaluation_results import EvaluationResults
 from dialeval.metrics.results import Result
 from dialeval.protocols.evaluation import EvaluationRun, align, evaluate
+from dialeval.protocols.evaluation.collector import ResultCollector
 from dialeval.protocols.evaluation.crossfit import crossfit
 from dialeval.protocols.evaluation.evaluators import EVALUATORS, FitContext, fit_function
 from dialeval.protocols.evaluation.folds import fold_numbers, scenario_folds
@@ -289,6 +290,22 @@ def test_ere_is_that_of_the_pooled_folds(whole, evaluator):
             assert abs(result.details["scenarios"][name]["deviation"]) == pytest.approx(off[-1])
         assert result.value == pytest.approx(np.mean(off))
         assert result.details["ere_mode"] == "retrained" and result.details["random_guess"] == 0.25
+
+
+def test_what_is_missing_for_one_reason_is_one_warning():
+    collector = ResultCollector("1", 0, warnings=["First."])
+    reasons = BadInput("Too few dialogues.", hint="Give more."), BadInput("No second class.")
+    for evaluator in ("stack", "surface", "coin", "length"):
+        collector.warn_missing("human-vs-random", evaluator, "", reasons[0])
+        for _ in range(2):  # the same again, from another measure
+            collector.warn_missing("machine-vs-random", evaluator, "bot", reasons[0])
+    collector.warn_missing("length-matched AdverSuc", "stack", "bot", reasons[1])
+    assert collector.all_warnings() == (
+        "First.",
+        "Not measured: human-vs-random (stack, surface), machine-vs-random (bot by stack, bot by "
+        "surface). Too few dialogues. Give more.",
+        "Not measured: length-matched AdverSuc (bot by stack). No second class.",
+    )
 
 
 def test_ere_is_absent_and_said_so_where_nothing_follows(monkeypatch, tmp_path):

@@ -65,7 +65,7 @@ def test_a_bot_that_only_changes_the_format_is_named_by_its_leak(tmp_path, chats
     [flag] = [text for text in verdict.flags if text.startswith("format leak")]
     assert leak in flag and "after normalising both sides the evaluator's accuracy is" in flag
     [item] = headlines(results)  # the first screen and the terminal
-    message = item.text if item.by_format else " ".join(item.warnings)
+    message = item.text if item.by_format else " ".join(caution.text for caution in item.warnings)
     rule = max(results.leaks, key=lambda row: row.accuracy)
     assert rule.rule in message and f"{100 * rule.accuracy:.0f} of 100" in message
     assert "ormalised" in message and f"{100 * verdict.accuracy:.0f}" in message

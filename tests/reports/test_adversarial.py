@@ -5,7 +5,7 @@ from dialeval.metrics.regs_results import RegsExample, RegsResults, SystemReply
 from dialeval.metrics.results import Result
 from dialeval.reports.adversarial import render_study, render_training
 from dialeval.reports.adversarial.progress import validation_line
-from dialeval.reports.adversarial.study_rows import sentences, summarise_regs
+from dialeval.reports.adversarial.study_rows import answer, sentences, summarise_regs
 
 EVIL = "<script>alert(1)</script>"
 
@@ -59,9 +59,15 @@ def test_above_is_said_only_where_intervals_do_not_overlap():
     [text] = sentences(study())
     assert "above pre-trained (.200) and above more likelihood (.210)" in text
     [text] = sentences(study(0.22))
-    assert "not distinguishable from pre-trained" in text
+    assert "not clearly different from pre-trained" in text
     [text] = sentences(study(0.1))
     assert "below pre-trained" in text
+
+
+def test_the_answer_is_yes_only_where_both_baselines_are_beaten():
+    assert answer(study()) == "Yes: REGS-MC is harder to detect than both baselines."
+    for value in (0.22, 0.1):
+        assert answer(study(value)).startswith("Not shown")
 
 
 def test_runs_with_several_seeds_are_summarised(tmp_path):

@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from rich.cells import cell_len
 
 from dialeval.metrics.evaluation_results import (
     CurvePoint,
@@ -16,6 +17,7 @@ from dialeval.reports.evaluation import (
     to_latex,
     to_markdown,
     to_text,
+    warning_lines,
 )
 from dialeval.reports.evaluation.rows import (
     FLAT,
@@ -157,15 +159,53 @@ def test_a_name_cannot_reach_the_terminal_as_markup_or_control(evaluation):
 
 
 def test_the_headline_answers_in_five_lines(evaluation):
-    line, facts = headline_lines(evaluation)[:2]
-    assert line.plain.startswith(
-        "bot is given away by its format: one rule, “system if it SHOUTS”, is right in 88 of 100 "
-        "cases; the evaluator in 77; 50 is chance."
+    lines = [line.plain for line in headline_lines(evaluation, 120)][:5]
+    assert lines[0] == (
+        "bot is given away by its format: one rule is right in 88 of 100 (chance 50), the "
+        "evaluator in 77, 95 % 70 to 80"
     )
-    assert "95 % interval 70 to 80, 60 contexts, p = .001" in line.plain
-    names = [text.split()[0] for text in shown(facts, 200).splitlines()]
-    assert names == ["Why", "Trust", "Careful", "Next"]
-    assert "dialeval data leaks human.jsonl bot.jsonl --normalise" in shown(facts, 200)
+    assert [line.split()[0] for line in lines[1:]] == ["Why", "Trust", "Careful", "Next"]
+    assert "“system if it SHOUTS”" in lines[1]
+    assert lines[4].endswith("dialeval data leaks human.jsonl bot.jsonl --normalise")
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 200])
+def test_every_fact_is_one_line_of_the_terminal(evaluation, width):
+    name = "a system with a very long name 日本語 that says what it is"
+    evaluation = rename_system(evaluation, "bot", name)
+    lines = headline_lines(evaluation, width)
+    assert len(lines) == 5 * len(evaluation.verdicts)
+    for line in lines:
+        assert "\n" not in line.plain
+        assert cell_len(line.plain) <= width or line.plain.startswith("  Next")  # to be copied
+    assert "right in 88 of 100" in lines[0].plain or width == 60  # the name is cut before it
+
+
+def test_the_first_line_has_what_fits_of_how_sure_it_is(evaluation):
+    [line] = [line.plain for line in headline_lines(evaluation, 200) if "parrot" in line.plain][:1]
+    assert ", 95 % " in line and " contexts" in line and ", p " in line
+    [short_line] = [
+        line.plain for line in headline_lines(evaluation, 80) if line.plain.startswith("parrot")
+    ]
+    assert line.startswith(short_line)
+
+
+def test_the_signature_is_printed_once_and_in_one_line(evaluation):
+    for width in (60, 100):
+        assert to_text(evaluation, width).count(evaluation.signature) == 1
+
+
+def test_warnings_of_the_run_are_short_lines_and_few(evaluation):
+    long = (
+        "No next turns in the data, and no contexts of two turns to take them from: ERE is a mean."
+    )
+    texts = (long, *(f"Number {n} was left out: it has too few replies." for n in range(5)))
+    lines = warning_lines(replace(evaluation, warnings=texts))
+    assert lines[0] == "No next turns in the data"
+    assert len(lines) == 4 and lines[-1] == "3 more in the report"
+    about_bot = replace(evaluation, warnings=("bot answers 3 of 4 human contexts.",))
+    assert warning_lines(about_bot) == []  # it is in the lines about bot
+    assert "answers 3 of 4" in " ".join(line.plain for line in headline_lines(about_bot, 400))
 
 
 def test_results_print_as_a_table_and_show_as_html_in_a_notebook(evaluation):

@@ -1,5 +1,6 @@
 """Reports in Chromium: filters, search and order, the policy, and nothing that is cut off."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -162,7 +163,7 @@ def comparison() -> Comparison:
         0, 0.05, (), 0.002, True,
     )  # fmt: skip
     systems = [
-        SystemSummary(name, "x", name, "svm", value, 100)
+        SystemSummary(name, "x", name, "svm", value, 100, value - 0.05, value + 0.04)
         for name, value in zip(SYSTEMS, (0.2, 0.1), strict=True)
     ]
     groups = {"svm": [[SYSTEMS[0]], [SYSTEMS[1]]]}
@@ -173,3 +174,6 @@ def test_a_comparison_is_ranked_by_accuracy(tmp_path):
     swapped = replace(comparison(), systems=comparison().systems[::-1])
     page = write_comparison(swapped, tmp_path / "page.html").read_text("utf-8")
     assert page.index("right in 80 of 100") < page.index("right in 90 of 100")
+    assert "95 % 76 to 85, 100 contexts; AdverSuc .200" in page  # 1 - (.2 + .04) and 1 - (.2 - .05)
+    [first, second] = re.findall(r'class="range" style="left:([\d.]+)%;width:([\d.]+)%"', page)
+    assert first == ("52.0", "18.0") and second == ("72.0", "18.0")  # on a scale from .5 to 1

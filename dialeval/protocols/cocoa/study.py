@@ -245,13 +245,16 @@ class _Study:
 
     def _add_verdict(self, name: str) -> None:
         rows = {
-            row.details["channel"]: row.details.get("p")
+            row.details["channel"]: row
             for row in self.collected
             if row.system == name and row.metric == "completion_rate"
         }
-        kept, random = (rows.get(key) for key in ("random-inputs-kept-entities", "random-inputs"))
-        if kept is not None and random is not None:
-            self.verdicts.append(attention_verdict(name, kept, random))
+        changed = [rows.get(key) for key in ("random-inputs-kept-entities", "random-inputs")]
+        cells = [row for row in changed if row is not None and row.details.get("p") is not None]
+        if len(cells) == len(changed) and NORMAL in rows:
+            ps = (row.details["p"] for row in cells)
+            falls = (rows[NORMAL].value - row.low for row in cells)
+            self.verdicts.append(attention_verdict(name, *ps, *falls))
 
 
 METRICS = {"completion_rate": "complete", "turns": "turns", "selections": "selections"}

@@ -4,6 +4,8 @@ import logging
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from dialeval.dialogues.sources import BadInput
 from dialeval.metrics.comparison_results import Comparison, Pair, SystemSummary
 from dialeval.protocols.comparison.decisions import (
@@ -90,7 +92,16 @@ def indistinct_groups(entries: Sequence[Decisions], pairs: Iterable[Pair]) -> li
 def _summary(entry: Decisions) -> SystemSummary:
     value = float(entry.successes.mean()) if len(entry.ids) else None
     names = (entry.label, entry.run, entry.system, entry.evaluator)
-    return SystemSummary(*names, adversuc=value, n=len(entry.ids))
+    return SystemSummary(*names, value, len(entry.ids), *_interval(entry, value))
+
+
+def _interval(entry: Decisions, value: float | None) -> tuple[float | None, float | None]:
+    """The interval of the run, where it is about the same contexts."""
+    row = entry.adversuc
+    if row is None or value is None or not np.isclose(row.value, value, atol=1e-6):
+        return None, None
+    bounds = row.low, row.high
+    return bounds if np.isfinite(bounds).all() else (None, None)
 
 
 def _one_sided_notes(entries: Sequence[Decisions]) -> Iterator[str]:

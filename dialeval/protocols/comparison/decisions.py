@@ -14,7 +14,7 @@ import pyarrow.parquet as parquet
 
 from dialeval.dialogues.sources import BadInput
 from dialeval.metrics.evaluation_results import EvaluationResults
-from dialeval.metrics.results import REFERENCES
+from dialeval.metrics.results import REFERENCES, Result
 
 HINT = "Give the --output-dir of a finished `dialeval evaluate`."
 _COLUMNS = ["system", "evaluator", "id", "dialogue_id", "label", "predicted_human", "response"]
@@ -37,6 +37,8 @@ class Decisions:
             Share of the context's human and machine responses that are predicted to be human.
         one_sided (`int`):
             Contexts left out because only a human, or only the machine, answered.
+        adversuc (`Result`, *optional*):
+            AdverSuc as the run gives it, with its interval.
     """
 
     run: str
@@ -50,6 +52,7 @@ class Decisions:
     human: np.ndarray
     machine: np.ndarray
     one_sided: int
+    adversuc: Result | None = None
 
     @cached_property
     def successes(self) -> np.ndarray:
@@ -132,13 +135,13 @@ def select_names(wanted: Sequence[str], available: Iterable[str], what: str) -> 
 def _read_run(run: str, folder: Path) -> Iterator[Decisions]:
     """Every system of a run by every evaluator."""
     results = EvaluationResults.load(folder)
-    signatures = {(row.system, row.evaluator): row.signature for row in results.select("adversuc")}
+    rows = {(row.system, row.evaluator): row for row in results.select("adversuc")}
     table = _read_scores(folder)
     keys = set(zip(*(table[name].to_pylist() for name in ("system", "evaluator")), strict=True))
     for system, evaluator in sorted(keys):
         mask = pc.and_(pc.equal(table["system"], system), pc.equal(table["evaluator"], evaluator))
-        text = signatures.get((system, evaluator), "")
-        yield _by_context(table.filter(mask), run, system, evaluator, text)
+        row = rows.get((system, evaluator))
+        yield _by_context(table.filter(mask), run, system, evaluator, row)
 
 
 def _read_scores(folder: Path) -> pa.Table:
@@ -164,7 +167,7 @@ def _read_scores(folder: Path) -> pa.Table:
 
 
 def _by_context(
-    table: pa.Table, run: str, system: str, evaluator: str, signature: str
+    table: pa.Table, run: str, system: str, evaluator: str, adversuc: Result | None
 ) -> Decisions:
     """The contexts that have both sides, from one system's rows of one evaluator."""
     sides = [table.filter(pc.equal(table["label"], label)) for label in (1, 0)]
@@ -175,11 +178,12 @@ def _by_context(
         system=system,
         evaluator=evaluator,
         label=system,
-        signature=signature,
+        signature="" if adversuc is None else adversuc.signature,
         ids=common,
         dialogues=sides[0]["dialogue_id_min"].to_numpy()[human],
         texts=sides[0]["response_min"].to_numpy()[human],
         human=sides[0]["predicted_human_mean"].to_numpy()[human],
         machine=sides[1]["predicted_human_mean"].to_numpy()[machine],
         one_sided=len(ids[0]) + len(ids[1]) - 2 * len(common),
+        adversuc=adversuc,
     )

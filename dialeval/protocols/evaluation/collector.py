@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from dialeval.dialogues import Passages
 from dialeval.dialogues.storage import batches
-from dialeval.metrics.results import Result, plain, signature, versions
+from dialeval.metrics.results import REFERENCES, Result, plain, signature, versions
 from dialeval.protocols.evaluation.measures import Measure
 
 _TRAINED_ON = {
@@ -53,12 +53,15 @@ class ResultCollector:
             Results so far.
         warnings (`list[str]`, *optional*):
             Warnings so far.
+        missing (`dict`, *optional*):
+            What could not be computed, with the names of whom it is about, by the reason.
     """
 
     context: str
     seed: int
     results: list[Result] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    missing: dict[str, dict[str, list[str]]] = field(default_factory=dict)
 
     def add(
         self,
@@ -114,6 +117,31 @@ class ResultCollector:
         """Add a warning, once."""
         if text not in self.warnings:
             self.warnings.append(text)
+
+    def warn_missing(self, what: str, evaluator: str, system: str, reason: Exception) -> None:
+        """Note that something could not be computed; all that share a reason are one warning.
+
+        Nobody misses a number of a reference such as the random guess.
+
+        Args:
+            what (`str`):
+                What is missing.
+            evaluator, system (`str`):
+                Of whom; the system may be empty.
+            reason (`Exception`):
+                Why.
+        """
+        if evaluator not in REFERENCES:
+            names = self.missing.setdefault(str(reason), {}).setdefault(what, [])
+            names.append(f"{system} by {evaluator}" if system else evaluator)
+
+    def all_warnings(self) -> tuple[str, ...]:
+        """The warnings, and one for each reason why something is missing."""
+        lines = []
+        for reason, items in self.missing.items():
+            parts = (f"{what} ({', '.join(dict.fromkeys(of))})" for what, of in items.items())
+            lines.append(f"Not measured: {', '.join(parts)}. {reason}")
+        return (*self.warnings, *lines)
 
 
 def library_versions() -> dict[str, str]:

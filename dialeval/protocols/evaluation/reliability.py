@@ -117,7 +117,7 @@ def _scenario_tables(tables: ScoreTables, evaluator: str, system: str) -> dict[s
         if name in tables.missing or (name == "machine_machine" and not system):
             continue
         answers = system if name == "machine_machine" else ""
-        table = tables.try_table(f"ERE, {name},", evaluator, answers, name)
+        table = tables.try_table(f"ERE scenario {name}", evaluator, answers, name)
         if table is not None:
             parts[name] = table
     return parts

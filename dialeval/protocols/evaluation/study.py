@@ -95,7 +95,7 @@ class Study:
         self.collector = ResultCollector(turns_of(data.human), run.seed, [], list(data.warnings))
         self.tables = ScoreTables(
             data, run, self.evaluators, self.fit_context, self.on_progress, self.collector.warn,
-            self.frozen,
+            self.collector.warn_missing, self.frozen,
         )  # fmt: skip
         for text in language_warnings(data.human, data.systems, self.evaluators):
             self.collector.warn(text)
@@ -136,7 +136,7 @@ class Study:
             self.tables.finish()
             results = ReliabilityResults(
                 results=tuple(self.collector.results),
-                warnings=tuple(self.collector.warnings),
+                warnings=self.collector.all_warnings(),
                 settings=settings,
                 signature=self._signature(),
             )
@@ -233,7 +233,7 @@ class Study:
         try:
             table = scores.compute()
         except BadInput as error:
-            self.collector.warn(f"No control on random replies of {evaluator}: {error}")
+            self.collector.warn_missing("human-vs-random", evaluator, "", error)
             return None
         test = self._two_sample_test(evaluator, "", "human_random")
         details = {"p_value": test.p_value, "pairwise_accuracy": test.pairwise_accuracy}
@@ -303,7 +303,7 @@ class Study:
         cues = self._cues()  # it may warn
         results = EvaluationResults(
             results=tuple(self.collector.results),
-            warnings=tuple(self.collector.warnings),
+            warnings=self.collector.all_warnings(),
             settings=settings,
             signature=self._signature(),
             verdicts=tuple(self.verdicts),

@@ -64,7 +64,9 @@ class ScoreTables:
         on_progress (`Callable`):
             Called with the number of fitted folds, their total, and a description.
         warn (`Callable`):
-            Called with a warning when something could not be computed.
+            Called with a warning.
+        warn_missing (`Callable`):
+            Called with what could not be computed, the evaluator, the system, and the reason.
         frozen (`Mapping`, *optional*):
             Evaluators that are applied as they are, by name.
         main (`dict`, *optional*):
@@ -77,6 +79,7 @@ class ScoreTables:
     fit_context: FitContext
     on_progress: Callable[[int, int, str], Any]
     warn: Callable[[str], Any]
+    warn_missing: Callable[[str, str, str, Exception], Any]
     frozen: Mapping[str, FrozenScorer] = field(default_factory=dict)
     main: dict[tuple[str, str, str], pa.Table] = field(default_factory=dict)
 
@@ -196,7 +199,7 @@ class ScoreTables:
             return self.table(evaluator, system, scenario, **options)
         except BadInput as error:
             if what:
-                self.warn(f"No {what} of {evaluator}{system and f' for {system}'}: {error}")
+                self.warn_missing(what, evaluator, system, error)
             return None
 
     def two_sample_test(self, evaluator: str, system: str, scenario: str) -> TwoSampleTest:

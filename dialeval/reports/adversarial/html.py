@@ -10,6 +10,7 @@ from dialeval.reports.adversarial.plots import curve_plots
 from dialeval.reports.adversarial.ranks import RANK_CAPTION, system_ranks
 from dialeval.reports.adversarial.study_rows import (
     Column,
+    answer,
     cell,
     cell_text,
     columns,
@@ -78,6 +79,7 @@ def _study_view(results: RegsResults) -> dict[str, Any]:
         "contents": list(sections.items()),
         "systems": results.systems,
         "methods": [(name, kinds[name]) for name in results.methods],
+        "answer": answer(results),
         "sentences": sentences(results),
         "ranks": system_ranks(results),
         "rank_caption": RANK_CAPTION,

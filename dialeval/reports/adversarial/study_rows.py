@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dialeval.metrics.regs_results import RegsResults
 from dialeval.metrics.results import REFERENCES, Result
-from dialeval.reports.format import NONE, finite, format_interval, format_share
+from dialeval.reports.format import NONE, finite, format_interval, format_list, format_share
 
 BASELINES = ("pre-trained", "more likelihood")
 _SYSTEM_NUMBERS = {
@@ -66,6 +66,26 @@ def interval_text(result: Result | None) -> str:
     return "" if text == NONE else text
 
 
+def answer(results: RegsResults) -> str:
+    """Which methods are harder to detect than both baselines by all evaluators, in a sentence."""
+    judged = [name for name in results.evaluators if name not in REFERENCES]
+    better = [name for name in results.methods if _beats_baselines(results, name, judged)]
+    if better:
+        verb = "is" if len(better) == 1 else "are"
+        return f"Yes: {format_list(better)} {verb} harder to detect than both baselines."
+    return "Not shown: no method is clearly harder to detect than both baselines."
+
+
+def _beats_baselines(results: RegsResults, method: str, evaluators: Sequence[str]) -> bool:
+    """Whether its AdverSuc is above that of both baselines by every evaluator."""
+    rows = [[results.get("adversuc", name, evaluator) for name in (method, *BASELINES)]
+            for evaluator in evaluators]  # fmt: skip
+    return bool(rows) and all(
+        row is not None and other is not None and row.low > other.high
+        for row, *others in rows for other in others
+    )  # fmt: skip
+
+
 def sentences(results: RegsResults) -> list[str]:
     """Whether each method beats both baselines by the independent evaluators."""
     judged = [name for name in results.evaluators if name not in REFERENCES]
@@ -102,7 +122,7 @@ def _relation(one: Result, other: Result) -> str:
         return "above"
     if one.high < other.low:
         return "below"
-    return "not distinguishable from"
+    return "not clearly different from"
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from dialeval.metrics.cue_results import TOO_FEW
 from dialeval.metrics.evaluation_results import DISTINGUISHABLE, EvaluationResults, Verdict
 from dialeval.reports.evaluation.rows import Row, value_of
 from dialeval.reports.format import (
     finite,
+    first_clause,
     format_count,
     format_share,
     of_hundred,
@@ -24,6 +26,31 @@ SAME_RESPONSE = "gives the same response"
 """How the warning about a constant system goes on after its name."""
 FEW_DIFFERENT, SAME_REPLY = 0.5, 0.1
 """Share of different replies below which, and of one reply above which, replies repeat."""
+
+
+@dataclass(frozen=True)
+class Caution:
+    """Something to be careful about.
+
+    Args:
+        short (`str`):
+            In one line, for the first screen.
+        text (`str`):
+            In full.
+    """
+
+    short: str
+    text: str
+
+    @classmethod
+    def of(cls, text: str) -> "Caution":
+        """A warning of the run, and its first clause."""
+        return cls(first_clause(text), sentence(text))
+
+    @property
+    def says_more(self) -> bool:
+        """Whether the full text has more than the line."""
+        return self.text.rstrip(".") != self.short.rstrip(".")
 
 
 @dataclass(frozen=True)
@@ -48,6 +75,11 @@ class Trust:
         """The numbers and what follows from them."""
         return "; ".join(filter(None, (self.numbers, self.meaning))) + "."
 
+    @property
+    def line(self) -> str:
+        """Level and numbers, for a line of the terminal."""
+        return self.level if self.level == NOT_MEASURED else f"{self.level} ({self.numbers})"
+
 
 def trust_of(row: Row, verdict: str) -> Trust:
     """The badge of an evaluator, by its ERE.
@@ -61,7 +93,7 @@ def trust_of(row: Row, verdict: str) -> Trust:
     error = value_of(row.ere)
     if error is None or row.by_transfer:
         other = f" (by transfer: {format_share(error)}, another quantity)" if error else ""
-        return Trust(NOT_MEASURED, f"The reliability error (ERE) was not measured{other}")
+        return Trust(NOT_MEASURED, f"This run has no reliability error (ERE){other}")
     guess = 1 / 6 if row.three_scenarios else 0.25
     numbers = f"ERE {format_share(error)}: 0 is perfect, {format_share(guess)} a random guess"
     if error <= guess / 2:
@@ -79,7 +111,7 @@ def warnings_of(
     row: Row,
     length: float | None,
     by_format: bool = False,
-) -> list[str]:
+) -> list[Caution]:
     """What a reader has to know before quoting the verdict, the most important first.
 
     Args:
@@ -95,33 +127,43 @@ def warnings_of(
             Whether the headline is about the format, so that no warning repeats it.
 
     Returns:
-        `list[str]`: Sentences.
+        `list[Caution]`: Each once.
     """
     system = verdict.system
     accuracy, low = finite(verdict.accuracy), finite(verdict.low)
-    lines = [] if by_format else _leak(results, verdict, row)
-    flags = [flag for flag in verdict.flags if not flag.startswith(FORMAT_LEAK)]
-    lines += map(sentence, flags)
+    items = [] if by_format else _leak(results, verdict, row)
+    items += [Caution.of(flag) for flag in verdict.flags if not flag.startswith(FORMAT_LEAK)]
     if length is not None and low is not None and length >= low and length > 0.55:
-        lines.append(f"Length alone does as well: it is right in {of_hundred(length)} cases.")
-    lines += _repetition(results, system)
-    lines += _width(verdict)
+        items.append(_caution("Length alone does as well", f"right in {of_hundred(length)} cases"))
+    items += _repetition(results, system)
+    items += _width(verdict)
     if row.upper_bound and accuracy is not None:
-        lines.append("The evaluator would be right more often with more training data.")
-    about = [text for text in results.warnings if _is_about(text, system)]
-    lines += [text for text in about if not any(flag in text for flag in verdict.flags)]
-    return list(dict.fromkeys(lines))
+        items.append(Caution.of("The evaluator would be right more often with more training data"))
+    about = [
+        text for text in results.warnings
+        if _is_about(text, system) and not text.startswith(TOO_FEW)  # said where cues would be
+    ]  # fmt: skip
+    items += [Caution.of(text) for text in about if not any(flag in text for flag in verdict.flags)]
+    return list(dict.fromkeys(items))
 
 
-def _leak(results: EvaluationResults, verdict: Verdict, row: Row) -> list[str]:
+def _caution(short: str, number: str, more: str = "") -> Caution:
+    """A line with its number in parentheses, and the same with what follows from it."""
+    line = f"{short} ({number})"
+    return Caution(line, f"{line}{f': {more}' if more else ''}.")
+
+
+def _leak(results: EvaluationResults, verdict: Verdict, row: Row) -> list[Caution]:
     """The clearest format leak, with the accuracies as given and normalised."""
     leaks = [leak for leak in results.leaks if leak.system == verdict.system]
     if not leaks:
-        return [sentence(flag) for flag in verdict.flags if flag.startswith(FORMAT_LEAK)]
+        return [Caution.of(flag) for flag in verdict.flags if flag.startswith(FORMAT_LEAK)]
     leak, wrong = max(leaks, key=lambda item: item.accuracy), value_of(row.normalised)
-    text = f"Format leak: “{one_line(leak.rule)}” alone is right in {of_hundred(leak.accuracy)} "
-    text += f"cases; the evaluator in {of_hundred(verdict.accuracy).split()[0]} as given"
-    return [f"{text}{'' if wrong is None else f', in {100 - 100 * wrong:.0f} normalised'}."]
+    alone = f"one rule alone is right in {of_hundred(leak.accuracy)} cases"
+    text = f"Format leak: {alone} (“{one_line(leak.rule)}”); the evaluator in "
+    text += f"{of_hundred(verdict.accuracy).split()[0]} as given"
+    text += "" if wrong is None else f", in {100 - 100 * wrong:.0f} normalised"
+    return [Caution(f"Format leak: {alone}", f"{text}.")]
 
 
 def _is_about(warning: str, system: str) -> bool:
@@ -129,7 +171,7 @@ def _is_about(warning: str, system: str) -> bool:
     return bool(re.search(rf"(?<!\w){re.escape(system)}(?!\w)", warning))
 
 
-def _repetition(results: EvaluationResults, system: str) -> Iterator[str]:
+def _repetition(results: EvaluationResults, system: str) -> Iterator[Caution]:
     def share(metric: str, name: str) -> float | None:
         return value_of(results.get(metric, name))
 
@@ -141,13 +183,11 @@ def _repetition(results: EvaluationResults, system: str) -> Iterator[str]:
     if repeats or (top is not None and top > SAME_REPLY and top > 2 * (human_top or 0)):
         different = f"{of_hundred(unique)} replies are different" if unique is not None else ""
         same = f"the most frequent one is {of_hundred(top)} of them" if top is not None else ""
-        yield f"Replies repeat: {', '.join(filter(None, (different, same)))}."
+        yield Caution.of(f"Replies repeat: {', '.join(filter(None, (different, same)))}")
 
 
-def _width(verdict: Verdict) -> Iterator[str]:
+def _width(verdict: Verdict) -> Iterator[Caution]:
     low, high = finite(verdict.low), finite(verdict.high)
     if low is not None and high is not None and high - low > WIDE and verdict.n:
-        yield (
-            f"The interval is wide ({100 * (high - low):.0f} points): about "
-            f"{format_count(3 * verdict.n)} more contexts would halve it."
-        )
+        more = f"about {format_count(3 * verdict.n)} more contexts would halve it"
+        yield _caution("The interval is wide", f"{100 * (high - low):.0f} points", more)

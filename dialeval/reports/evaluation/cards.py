@@ -34,6 +34,8 @@ View = dict[str, Any]
 """What a template prints."""
 FIRST_CUES = 3
 """Cues on the first screen."""
+FIRST_WARNINGS = 4
+"""Warnings on the first screen, a line each."""
 SIGNS = {"length": "▲", "format": "◆", "normalised": "□", "human": "○"}
 """How marks on the scale are drawn."""
 
@@ -75,7 +77,9 @@ def _card(item: Headline, number: int, row: Row) -> View:
         "text": item.text, "certainty": item.certainty, "reason": item.reason,
         "no_cues": item.no_cues,
         "verdict": verdict_phrase(item.verdict.verdict), "explanation": item.verdict.text,
-        "reservations": _reservations(item.verdict), "warnings": item.warnings, "step": item.step,
+        "reservations": _reservations(item.verdict), "step": item.step,
+        "first_warnings": item.warnings[:FIRST_WARNINGS],
+        "more_warnings": max(len(item.warnings) - FIRST_WARNINGS, 0),
         "trust": item.trust, "level": item.trust.level.replace(" ", "-"), "scale": scale_of(item),
         "short_scale": scale_of(item, short=True), "legend": _legend(item, row),
         "cues": [cue_view(cue) for cue in item.cues],

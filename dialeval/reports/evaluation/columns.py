@@ -27,11 +27,9 @@ from dialeval.reports.format import (
 )
 
 READING = (
-    "Accuracy: how often the evaluator is right; 50 % is chance. AdverSuc is 1 minus accuracy.",
-    "Relevance: 0 as random replies, 1 as human ones. ERE: 0 for a perfect evaluator, .25 for a "
-    "random guess.",
-    "95 %: interval of this accuracy alone, over dialogues and seeds; that of a headline is wider, "
-    "because it holds for all evaluators at once.",
+    "Accuracy: how often the evaluator is right; 50 % is chance. AdverSuc: 1 − accuracy.",
+    "Relevance: 0 as random replies, 1 as human ones. ERE: 0 perfect, .25 a random guess.",
+    "95 %: interval of this accuracy alone; a headline's holds for all evaluators at once.",
 )
 _WITHOUT_CONTEXT = (
     "Response only, context gain: machine-vs-random by the same evaluator trained without the "
@@ -48,8 +46,7 @@ TRANSFER = (
     "another quantity, not comparable with ERE."
 )
 THREE_SCENARIOS = (
-    "ERE marked 3: without next turns in the data it is a mean over three scenarios, in which a "
-    "random guess is .167 off; not comparable with ERE."
+    "ERE marked 3: over three scenarios, as the data have no next turns; a random guess is .167."
 )
 BY_HUMAN = f"{SECOND_HUMAN}: not a system, but the responses of another human, for comparison."
 

@@ -14,7 +14,7 @@ from dialeval.metrics.evaluation_results import (
     Verdict,
 )
 from dialeval.metrics.results import SECOND_HUMAN
-from dialeval.reports.evaluation.advice import Trust, trust_of, warnings_of
+from dialeval.reports.evaluation.advice import Caution, Trust, trust_of, warnings_of
 from dialeval.reports.evaluation.next_step import NextStep, next_step
 from dialeval.reports.evaluation.rows import Row, headline_verdicts, rows_of, value_of
 from dialeval.reports.format import (
@@ -82,12 +82,16 @@ class Headline:
             What gives it away.
         trust (`Trust`):
             Whether the evaluator is reliable.
-        warnings (`tuple[str, ...]`):
+        warnings (`tuple[Caution, ...]`):
             What to be careful about.
         step (`NextStep`):
             What to do next.
         by_format (`bool`, *optional*, defaults to `False`):
             Whether the format gives it away.
+        leak (`FormatLeak`, *optional*):
+            Its clearest format leak.
+        few_dialogues (`bool`, *optional*, defaults to `False`):
+            Whether there were too few dialogues to look for cues.
     """
 
     system: str
@@ -97,14 +101,16 @@ class Headline:
     marks: tuple[Mark, ...]
     cues: tuple[Cue, ...]
     trust: Trust
-    warnings: tuple[str, ...]
+    warnings: tuple[Caution, ...]
     step: NextStep
     by_format: bool = False
+    leak: FormatLeak | None = None
+    few_dialogues: bool = False
 
     @property
     def no_cues(self) -> str:
         """What to say where there are no cues."""
-        if any(text.startswith(TOO_FEW) for text in self.warnings):
+        if self.few_dialogues:
             return "not looked for: there are too few dialogues"
         return "no single word, phrase, format or length"
 
@@ -133,6 +139,11 @@ class Headline:
     @property
     def certainty(self) -> str:
         """The interval, the number of contexts and the p-value in one line; may be empty."""
+        return ", ".join(self.certainty_facts)
+
+    @property
+    def certainty_facts(self) -> list[str]:
+        """The interval, the number of contexts and the p-value, as far as they are known."""
         low, high = finite(self.verdict.low), finite(self.verdict.high)
         facts = []
         if low is not None and high is not None:
@@ -143,7 +154,7 @@ class Headline:
         if p_value is not None:
             text = format_p_value(p_value)
             facts.append(f"p {'< .001' if text == '<.001' else f'= {text}'}")
-        return ", ".join(facts)
+        return facts
 
 
 def headlines(results: EvaluationResults) -> list[Headline]:
@@ -194,6 +205,8 @@ def _headline(
         warnings=tuple(warnings_of(results, verdict, row, length, by_format)),
         step=next_step(results, verdict, by_format),
         by_format=by_format,
+        leak=leak,
+        few_dialogues=f"{TOO_FEW} {system} away." in results.warnings,
     )
 
 

@@ -16,10 +16,25 @@ _FOLDER = ("-o", "--output-dir")
 
 @dataclass(frozen=True)
 class NextStep:
-    """What to do next, in words and as a command."""
+    """What to do next.
+
+    Args:
+        text (`str`):
+            In words.
+        command (`str`):
+            As a command.
+        change (`str`, *optional*):
+            How the command differs from that of the run, where it is the same but for that.
+    """
 
     text: str
     command: str
+    change: str = ""
+
+    @property
+    def line(self) -> str:
+        """One line for the terminal, where the command of the run stands above it."""
+        return self.change or self.command
 
 
 def next_step(results: EvaluationResults, verdict: Verdict, by_format: bool) -> NextStep:
@@ -51,7 +66,9 @@ def next_step(results: EvaluationResults, verdict: Verdict, by_format: bool) -> 
         text = "Change what gives it away, and evaluate the new replies beside the old ones:"
         newer = f"{name}-2={'NEW_COLUMN' if '--pairs' in given else f'{name}-2.jsonl'}"
         start = given or [*_example(name), "-o", folder]
-        return NextStep(text, shlex.join([*start, "--system", newer]))
+        added = ["--system", newer]
+        change = f"change it, then the same command with {shlex.join(added)}" if given else ""
+        return NextStep(text, shlex.join([*start, *added]), change)
     if verdict.verdict == INCONCLUSIVE or not verdict.verdict:
         return _more_contexts(given, name, folder, verdict.n)
     command = shlex.join(["dialeval", "annotate", _file(given, "human") or "human.jsonl",
@@ -69,9 +86,13 @@ def _more_contexts(given: list[str], name: str, folder: str, n: int | None) -> N
     if "--limit" in given[:-1]:
         at = given.index("--limit")
         start = _without_folder([*given[:at], *given[at + 2 :]])
-        return NextStep("Evaluate more contexts:", shlex.join([*start, "--limit", more, *target]))
+        added = ["--limit", more, *target]
+        change = f"the same command with {shlex.join(added)}"
+        return NextStep("Evaluate more contexts:", shlex.join([*start, *added]), change)
     text = f"Collect more replies, and evaluate at least {format_count(float(more))} contexts:"
-    return NextStep(text, shlex.join([*(_without_folder(given) or _example(name)), *target]))
+    command = shlex.join([*(_without_folder(given) or _example(name)), *target])
+    change = f"the same command with {format_count(float(more))} contexts and {shlex.join(target)}"
+    return NextStep(text, command, change if given else "")
 
 
 def _without_folder(given: list[str]) -> list[str]:

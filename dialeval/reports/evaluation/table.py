@@ -49,8 +49,7 @@ def evaluation_table(results: RunResults, width: int = 100) -> Table:
     for column in columns:
         table.add_column(column.head, justify="right", no_wrap=True)
     _add_rows(table, rows, columns)
-    lines = [*notes_of(rows, columns), one_line(results.signature)]
-    table.caption = Text("\n".join(line for line in lines if line))
+    table.caption = Text("\n".join(notes_of(rows, columns)))
     return table
 
 
@@ -79,7 +78,14 @@ def to_text(results: RunResults, width: int = 100) -> str:
     """The verdicts and the table as plain text: what `print(results)` shows."""
     page = StringIO()
     console = Console(file=page, width=width, color_system=None)
-    for line in headline_lines(results):
-        console.print(line)
-    console.print(evaluation_table(results, width))
+    print_evaluation(results, console)
     return page.getvalue().rstrip("\n")
+
+
+def print_evaluation(results: RunResults, console: Console) -> None:
+    """Print five lines per system, the table, and the signature once, in one line to copy."""
+    for line in headline_lines(results, console.width):
+        console.print(line, soft_wrap=True)
+    console.print(evaluation_table(results, console.width))
+    if results.signature:
+        console.print(Text(one_line(results.signature), style="dim"), soft_wrap=True)

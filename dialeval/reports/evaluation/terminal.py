@@ -1,61 +1,135 @@
-"""The answer about each system on the terminal, in five lines."""
+"""The answer about each system on the terminal: five facts in five lines."""
 
-from rich.console import RenderableType
-from rich.table import Table
+from collections.abc import Sequence
+
+from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from dialeval.metrics.results import RunResults
+from dialeval.reports.evaluation.advice import Caution
 from dialeval.reports.evaluation.headline import Headline, headlines, short_cue
 from dialeval.reports.evaluation.rows import as_evaluation
-from dialeval.reports.format import one_line
+from dialeval.reports.format import of_hundred, one_line
 
 IN_FULL = 3
 """Up to so many systems have five lines each; more have two."""
-CUES = WARNINGS = 3
+CUES = 3
+MOST_WARNINGS = 3
+"""Lines about the run as a whole."""
+_LABEL = 10
+"""Characters before a fact."""
 
 
-def headline_lines(results: RunResults) -> list[RenderableType]:
-    """Per system: the verdict, why, whether to trust it, what to be careful about, what next."""
+def headline_lines(results: RunResults, width: int = 100) -> list[Text]:
+    """Per system: the verdict, why, whether to trust it, what to be careful about, what next.
+
+    Each is one line. Facts that do not fit are left out, the least important first; only a
+    command keeps its full length, so that it can be copied.
+
+    Args:
+        results (`RunResults`):
+            Results of an evaluation.
+        width (`int`, *optional*, defaults to 100):
+            Width of the terminal.
+
+    Returns:
+        `list[Text]`: Five lines per system, or two where there are many; to be printed unwrapped.
+    """
     items = headlines(as_evaluation(results))
-    lines: list[RenderableType] = []
-    for item in items:
-        line = Text(f"{one_line(item.system)} {item.title}: ", style="bold")
-        lines.append(line.append(_answer(item), style="not bold"))
-        lines.append(_facts(item, in_full=len(items) <= IN_FULL))
+    return [line for item in items for line in _lines(item, width, len(items) <= IN_FULL)]
+
+
+def warning_lines(results: RunResults) -> list[str]:
+    """Warnings of the run that are not about one system, a line each, the first few."""
+    results = as_evaluation(results)
+    mentioned = {caution.text for item in headlines(results) for caution in item.warnings}
+    cautions = map(Caution.of, results.warnings)
+    lines = list(dict.fromkeys(item.short for item in cautions if item.text not in mentioned))
+    left = len(lines) - MOST_WARNINGS
+    more = [f"{left} more in the report"] if left > 0 else []
+    return [*lines[:MOST_WARNINGS], *more]
+
+
+def _lines(item: Headline, width: int, in_full: bool) -> list[Text]:
+    room = width - _LABEL
+    facts = {"Why": join_fitting(_reasons(item), room, "; ")}
+    if in_full:
+        shorts = [caution.short for caution in item.warnings]
+        facts |= {
+            "Trust": join_fitting([item.trust.line], room, ""),
+            "Careful": join_fitting(shorts, room, "; ", count=True) or "nothing to report",
+            "Next": one_line(item.step.line),
+        }
+    lines = [_first_line(item, width)]
+    for name, text in facts.items():
+        lines.append(Text.assemble((f"  {name:<{_LABEL - 2}}", "bold"), text))
     return lines
 
 
-def unmentioned_warnings(results: RunResults) -> list[str]:
-    """Warnings of the run that the lines about the systems do not have."""
-    results = as_evaluation(results)
-    items = headlines(results)
-    shown = [text for item in items for text in item.warnings[:WARNINGS]]
-    return [text for text in results.warnings if len(items) > IN_FULL or text not in shown]
+def _first_line(item: Headline, width: int) -> Text:
+    """The verdict, and how sure it is."""
+    answer, *more = _answer(item)
+    title = f"{one_line(item.system)} {item.title}: "
+    if cell_len(title + answer) > width:  # a long name is cut, and never the number
+        name = one_line(item.system)
+        room = max(width - cell_len(f" {item.title}: {answer}"), 8)
+        title = f"{_cut(name, room)} {item.title}: "
+    facts = [fact.replace(" interval", "") for fact in item.certainty_facts]
+    text = join_fitting([answer, *more, *facts], width - cell_len(title), ", ")
+    return Text.assemble((title, "bold"), text)
 
 
-def _answer(item: Headline) -> str:
-    """The sentence of a headline; what normalising does is among the warnings."""
-    text = one_line(item.text if item.by_format else item.text.partition(" With the format")[0])
-    return text + (f" ({item.certainty})" if item.certainty else "")
+def _answer(item: Headline) -> list[str]:
+    accuracy = item.verdict.accuracy
+    if accuracy is None:
+        return [one_line(item.text)]
+    if item.by_format and item.leak is not None:
+        rule = f"one rule is right in {of_hundred(item.leak.accuracy)} (chance 50)"
+        return [rule, f"the evaluator in {100 * accuracy:.0f}"]
+    return [f"right in {of_hundred(accuracy)} (chance 50)"]
 
 
-def _warnings(item: Headline) -> str:
-    left = len(item.warnings) - WARNINGS
-    more = [f"({left} more in the report)"] if left > 0 else []
-    return " ".join([*item.warnings[:WARNINGS], *more]) or "nothing to report"
+def _reasons(item: Headline) -> list[str]:
+    """What gives it away, in a few words each."""
+    rule = [f"“{one_line(item.leak.rule)}”"] if item.by_format and item.leak else []
+    reasons = [*rule, *map(short_cue, item.cues[:CUES]), *filter(None, [item.short_reason])]
+    return reasons or [item.no_cues]
 
 
-def _facts(item: Headline, in_full: bool) -> Table:
-    """What explains a headline, one line each, with a hanging indent."""
-    cues = "; ".join([*map(short_cue, item.cues[:CUES]), *filter(None, [item.short_reason])])
-    facts = {"Why": cues or item.no_cues}
-    if in_full:
-        facts |= {
-            "Trust": f"{item.trust.level}: {item.trust.numbers}",
-            "Careful": _warnings(item),
-            "Next": item.step.command,
-        }
-    grid = Table.grid(padding=(0, 1))
-    for name, text in facts.items():
-        grid.add_row(Text(f"  {name:<7}", style="bold"), Text(one_line(text)))
-    return grid
+def join_fitting(parts: Sequence[str], width: int, sign: str, count: bool = False) -> str:
+    """As many parts as fit, in their order; the first one is cut if it is too long by itself.
+
+    Args:
+        parts (`Sequence[str]`):
+            The parts, the most important first.
+        width (`int`):
+            Columns of the terminal.
+        sign (`str`):
+            What separates them.
+        count (`bool`, *optional*, defaults to `False`):
+            Whether the number of those that are left out is given.
+
+    Returns:
+        `str`: One line.
+
+    Examples:
+        >>> join_fitting(["wide interval", "few contexts", "cut replies"], 36, "; ", count=True)
+        'wide interval; few contexts; +1 more'
+    """
+    parts = list(map(one_line, parts))
+    for kept in range(len(parts), 0, -1):
+        left = [f"+{len(parts) - kept} more"] if count and kept < len(parts) else []
+        text = sign.join([*parts[:kept], *left])
+        if cell_len(text) <= width:
+            return text
+        if kept == 1:
+            room = width - cell_len("".join(sign + part for part in left))
+            return sign.join([_cut(parts[0], room), *left])
+    return ""
+
+
+def _cut(text: str, width: int) -> str:
+    """A text of at most `width` columns, with an ellipsis where it was cut."""
+    if cell_len(text) <= width:
+        return text
+    return set_cell_size(text, max(width - 1, 1)).rstrip() + "…"
