@@ -58,37 +58,56 @@ app = typer.Typer(
     cls=_Commands,
     help="Can a dialogue system's replies be distinguished from a human's, and can that answer be "
     "trusted?",
+    epilog="Start with `dialeval demo`, or with your own files: "
+    "`dialeval evaluate --human human.jsonl --system my-bot=bot.jsonl`",
     no_args_is_help=True,
     rich_markup_mode="markdown",  # lines of a paragraph are joined
     pretty_exceptions_show_locals=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.add_typer(data.app, name="data")
-app.command("demo")(demo.demo)
-app.command("train", context_settings=UNDERSCORES)(train.train)
-app.command("train-generator", context_settings=UNDERSCORES)(train_generator.train_generator)
-app.command("score")(score.score)
-app.command("generate")(generate.generate)
-app.command("evaluate")(evaluate.evaluate)
-app.command("ere")(ere.ere)
-app.command("audit")(audit.audit)
-app.command("report")(report.report)
-app.command("compare")(compare.compare)
-app.command("check")(check.check)
-app.command("transfer")(transfer.transfer)
-app.command("panel")(panel.panel)
-app.command("analyse")(analyse.analyse)
-app.command("annotate")(annotate.annotate)
-app.command("agreement")(agreement.agreement)
-app.command("perturb")(perturb.perturb)
-app.command("robustness")(robustness.robustness)
-app.command("list")(list.list_)
-app.command("register")(register.register)
-app.command("selfchat")(selfchat.selfchat)
-app.command("push")(push.push)
-app.command("pull")(pull.pull)
-app.command("card")(card.card)
-app.add_typer(spaces.app, name="spaces")
+GROUPS: dict[str, dict[str, Any]] = {
+    "Is it distinguishable?": {
+        "evaluate": evaluate.evaluate,
+        "compare": compare.compare,
+        "check": check.check,
+        "report": report.report,
+        "ere": ere.ere,
+        "panel": panel.panel,
+        "transfer": transfer.transfer,
+        "robustness": robustness.robustness,
+    },
+    "Data": {
+        "data": data.app,
+        "audit": audit.audit,
+        "perturb": perturb.perturb,
+    },
+    "Discriminators and generators": {
+        "train": train.train,
+        "score": score.score,
+        "analyse": analyse.analyse,
+        "train-generator": train_generator.train_generator,
+        "generate": generate.generate,
+        "selfchat": selfchat.selfchat,
+    },
+    "People": {"annotate": annotate.annotate, "agreement": agreement.agreement},
+    "The Hub": {"push": push.push, "pull": pull.pull, "card": card.card, "spaces": spaces.app},
+    "dialeval": {"demo": demo.demo, "list": list.list_, "register": register.register},
+}
+"""Commands by what they are for, in the order of `dialeval --help`."""
+_WITH_UNDERSCORES = ("train", "train-generator")
+
+
+def _add_commands() -> None:
+    for group, commands in GROUPS.items():
+        for name, command in commands.items():
+            if isinstance(command, typer.Typer):
+                app.add_typer(command, name=name, rich_help_panel=group)
+                continue
+            settings = UNDERSCORES if name in _WITH_UNDERSCORES else None
+            app.command(name, context_settings=settings, rich_help_panel=group)(command)
+
+
+_add_commands()
 
 
 def _version(wanted: bool) -> None:
