@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 from sklearn.linear_model import LogisticRegression
 
 from dialeval.metrics import (
@@ -9,18 +10,62 @@ from dialeval.metrics import (
     minimum_detectable,
     planted_power,
     sign_flip_test,
+    wilson,
     with_seed_variance,
 )
+from dialeval.metrics.power import _sign_flip_p
 
 
 def test_the_minimum_of_independent_pairs_by_hand():
     signs = np.tile([1, -1], 200)
-    assert minimum_detectable(signs) == pytest.approx(0.5 + (1.6449 + 0.8416) / (2 * 20), abs=1e-4)
+    by_hand = 0.5 + (1.6449 + 0.8416) / (2 * 20) + 1 / (2 * 400)  # the last: half a step of sums
+    assert minimum_detectable(signs) == pytest.approx(by_hand, abs=1e-4)
     assert minimum_detectable(signs, alpha=0.01) > minimum_detectable(signs)
     # Pairs of one dialogue go together: a quarter as many units, twice the error.
     groups = np.repeat(np.arange(100), 4).tolist()
     together = np.repeat(np.tile([1, -1], 50), 4)
-    assert minimum_detectable(together, groups) - 0.5 == pytest.approx(2 * 0.0622, abs=1e-3)
+    assert minimum_detectable(together, groups) - 0.5 == pytest.approx(
+        2 * 0.0622 + 4 / 800, abs=1e-3
+    )
+
+
+@pytest.mark.parametrize("pairs", [20, 50, 150, 500])
+def test_the_minimum_is_detected_in_80_percent_of_cases_by_the_exact_test(pairs):
+    accuracy = minimum_detectable(np.tile([1, -1], pairs // 2))
+    needed = next(k for k in range(pairs) if binom.sf(k - 1, pairs, 0.5) < 0.05)
+    assert binom.sf(needed - 1, pairs, accuracy) == pytest.approx(0.8, abs=0.05)
+
+
+@pytest.mark.parametrize("pairs", [20, 50, 150])
+def test_power_is_that_of_the_exact_test_which_the_run_uses(pairs):
+    """All planted pairs are decided correctly: a binomial, of which the power is known."""
+    needed = next(k for k in range(pairs) if binom.sf(k - 1, pairs, 0.5) < 0.05)
+    expected = binom.sf(needed - 1, pairs, 0.5 + 0.4 / 2)
+    stated = planted_power(np.ones(pairs), 0.4, draws=4_000)
+    assert stated == pytest.approx(expected, abs=0.03)
+
+
+def test_the_normal_limit_decides_as_the_exact_test_does():
+    rng, different = np.random.default_rng(5), 0
+    for _ in range(1_000):
+        groups = rng.integers(0, rng.integers(10, 60), rng.integers(20, 120))
+        signs = rng.choice([-1, 0, 1], len(groups), p=[0.38, 0.04, 0.58])
+        gains = np.bincount(groups, signs)
+        different += (_sign_flip_p(gains) < 0.05) != (sign_flip_test(gains, seed=0) < 0.05)
+    assert different <= 10
+    pairs = np.repeat([2, -2], [16, 9])  # sums lie 4 apart
+    assert _sign_flip_p(pairs) == pytest.approx(sign_flip_test(pairs, 0), abs=0.003)
+
+
+def test_a_confidence_takes_the_evaluator_at_its_lower_bound():
+    signs = np.repeat([1, -1], [120, 30])  # .8 [.740, ...] at 95 %, one-sided
+    plain, careful = planted_power(signs, 0.4), planted_power(signs, 0.4, confidence=0.95)
+    low = wilson(120, 150, level=0.9)[0]
+    same = planted_power(signs, 0.4 * (low - 0.5) / 0.3)
+    assert careful < plain and careful == pytest.approx(same, abs=0.03)
+    assert planted_power(-signs, 0.4, confidence=0.95) < 0.1
+    # Five pairs that were all correct do not make an evaluator that never errs.
+    assert planted_power(np.ones(9), 1.0) == 1.0 > planted_power(np.ones(9), 1.0, confidence=0.95)
 
 
 def observed(accuracy: float, share: float, pairs: int, draws: int, seed: int) -> float:

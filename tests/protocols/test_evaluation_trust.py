@@ -214,7 +214,9 @@ def test_a_run_of_few_contexts_says_that_it_would_have_noticed_nothing(tmp_path,
     [verdict] = evaluate(align(to_passages(rows), {"bot": bot}), run).verdicts
     assert verdict.verdict == "inconclusive"
     assert verdict.detectable == {"random human replies": None}
-    assert any("would not have noticed" in reason for reason in verdict.reservations)
+    assert any(
+        "not certain that this run would have noticed" in reason for reason in verdict.reservations
+    )
     assert any("read the context" in reason for reason in verdict.reservations)
 
 

@@ -66,9 +66,17 @@ def test_the_verdict_follows_from_the_numbers(readings, trust, expected):
         ({"leaks": ("upper-case letters",)}, r"the format differs \(upper-case letters\)"),
         (
             {"detectable": {"random human replies": None}},
-            "not have noticed if 20 % .* random",
+            "not certain .* noticed if 20 % of the replies had been random human replies$",
         ),
-        ({"detectable": {}}, "would not have noticed if 20 % of the replies had been replaced"),
+        (
+            {"detectable": {"random human replies": 0.05, "TeamG": None}},
+            "noticed if 20 % of the replies had been replies of TeamG$",
+        ),
+        (
+            {"detectable": {"random human replies": None, "TeamG": None}},
+            "had been random human replies or replies of TeamG$",
+        ),
+        ({"detectable": {}}, "it was not measured which share of replaced replies"),
     ],
 )
 def test_a_no_needs_power_control_two_families_and_no_leak(changes, reason):
@@ -86,11 +94,19 @@ def test_a_small_difference_by_weak_evaluators_says_why_it_may_be_larger():
     )
 
 
-def test_one_source_of_planted_replies_is_enough():
-    shares = {"random human replies": None, "TeamG": 0.05}
-    assert (
-        verdict("bot", [NONE], replace(SURE, detectable=shares), 9).verdict == "indistinguishable"
+def test_a_no_says_for_every_source_which_share_would_have_been_noticed():
+    shares = {"random human replies": 0.2, "TeamG": 0.05}
+    result = verdict("bot", [NONE], replace(SURE, detectable=shares), 9)
+    assert result.verdict == "indistinguishable"
+    assert result.text.endswith(
+        "No evaluator's interval reaches 55 %, and this run would have noticed if 20 % of the "
+        "replies had been random human replies or if 5 % of the replies had been replies of TeamG."
     )
+
+
+def test_power_is_no_reservation_where_it_was_not_measured_because_something_was_detected():
+    assert verdict("bot", [APART], replace(SURE, detectable={}), 9).reservations == ()
+    assert len(verdict("bot", [SMALL], WEAK, 9).reservations) == 2  # no control, no family
 
 
 def test_a_no_of_evaluators_that_were_not_trained_on_the_system_is_none():
@@ -111,8 +127,10 @@ def test_the_numbers_are_those_of_the_strongest_evaluator_and_the_smallest_p():
     assert result.p_value == min(holm([0.001, 0.01])) == 0.002
     assert result.text.startswith(
         "stack classifies 70.0 % [66.0 %, 74.0 %] of the responses of bot and of humans correctly; "
-        "50 % is chance (p = .002, Holm over 2 evaluators, 1,200 contexts)."
+        "50 % is chance (p = .002 by surface, Holm over 2 evaluators, 1,200 contexts)."
     )
+    same = verdict("bot", [replace(NONE, p_value=0.01), APART], SURE, n=1_200)
+    assert "(p < .001, Holm over 2 evaluators, 1,200 contexts)" in same.text
 
 
 def test_the_margin_is_a_setting():
@@ -132,6 +150,8 @@ def test_the_margin_is_a_setting():
 )
 def test_an_inconclusive_verdict_says_how_many_more_contexts_would_do(reading, n, margin, needed):
     text = verdict("bot", [reading], SURE, n, margin).text
+    result = "make this accuracy significant" if reading.accuracy > margin else "bring it below"
+    assert f"more contexts would {result}" in text
     count = int(re.search(r"about ([\d,]+) more contexts", text)[1].replace(",", ""))
     assert count == pytest.approx(needed, abs=1)
 

@@ -15,9 +15,11 @@ from dialeval.protocols.evaluation.crossfit import score_pairs
 from dialeval.protocols.evaluation.evaluators import fit_function
 from dialeval.protocols.evaluation.tables import ScoreTables
 from dialeval.protocols.evaluation.twosample import pair_signs
+from dialeval.protocols.evaluation.verdict import PLANTED, RANDOM
 
-SHARES = (0.2, 0.1, 0.05)
-RANDOM = "random human replies"
+SHARES = (PLANTED, 0.1, 0.05)
+CONFIDENCE = 0.95
+"""With which a share is detectable: the evaluator's accuracy on planted replies is an estimate."""
 
 
 def detectable_shares(
@@ -36,8 +38,8 @@ def detectable_shares(
             Level at which one evaluator's test is significant in the run.
 
     Returns:
-        `dict[str, float | None]`: `None` where not even the largest share is detected in 80 % of
-        the draws by any evaluator.
+        `dict[str, float | None]`: `None` where it is not certain of any evaluator that it detects
+        even the largest share in 80 % of the draws.
     """
     sources = {RANDOM: ("", "human_random")}
     if machine:
@@ -53,8 +55,8 @@ def _smallest_share(
 ) -> float | None:
     smallest = None
     for share in SHARES:
-        powers = (power_of(tables, name, system, scenario, share, alpha) for name in evaluators)
-        if not any(power >= POWER for power in powers):
+        rows = (_powers(tables, name, system, scenario, share, alpha) for name in evaluators)
+        if not any(row["low"] >= POWER for row in rows):
             break
         smallest = share
     return smallest
@@ -82,6 +84,13 @@ def power_of(
     Returns:
         `float`: In [0, 1]; 0 where there are too few pairs to fit the evaluator.
     """
+    return _powers(tables, evaluator, system, scenario, share, alpha)["power"]
+
+
+def _powers(
+    tables: ScoreTables, evaluator: str, system: str, scenario: str, share: float, alpha: float
+) -> Mapping[str, float]:
+    """The `power` of the test of one evaluator, and what it is at least: `low`."""
 
     def make() -> Mapping[str, float]:
         seed = tables.run.seed
@@ -90,12 +99,16 @@ def power_of(
             fit = fit_function(evaluator)
             scorer = fit(planted_pairs(train, share, seed), seed, tables.fit_context)
         except BadInput:
-            return {"power": 0.0}
+            return {"power": 0.0, "low": 0.0}
         signs, dialogues = pair_signs(score_pairs(scorer, test))
-        return {"power": planted_power(signs, share, dialogues.tolist(), alpha=alpha, seed=seed)}
+        options = {"groups": dialogues.tolist(), "alpha": alpha, "seed": seed}
+        return {
+            "power": planted_power(signs, share, **options),
+            "low": planted_power(signs, share, **options, confidence=CONFIDENCE),
+        }
 
-    key = tables.key(evaluator, system, scenario, "planted", str(share), str(alpha))
-    return float(tables.folder.cached_json(key, make)["power"])
+    key = tables.key(evaluator, system, scenario, "planted, low", str(share), str(alpha))
+    return tables.folder.cached_json(key, make)
 
 
 def planted_pairs(pairs: Passages, share: float, seed: int) -> Passages:

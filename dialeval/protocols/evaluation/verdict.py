@@ -21,7 +21,9 @@ from dialeval.metrics.significance import holm
 
 ALPHA = 0.05
 PLANTED = 0.2
-"""A "no" needs a run that would have detected this share of planted replies."""
+"""A "no" needs a run that would have detected this share of planted replies, from every source."""
+RANDOM = "random human replies"
+"""The source of planted replies that every run has; the others are systems."""
 IRRELEVANT = 0.5
 """Below this relevance, with its whole interval, replies hardly depend on the context."""
 HARDLY_DETECTED = 0.7
@@ -64,7 +66,8 @@ class Trust:
         families (`frozenset[str]`, *optional*):
             What the evaluators see: `"surface"`, `"context"`.
         detectable (`Mapping[str, float | None]`, *optional*):
-            By the source of planted replies, the smallest share that would have been detected.
+            By the source of planted replies, the smallest share that would have been detected, or
+            `None`; empty if that was not measured.
         leaks (`tuple[str, ...]`, *optional*):
             Names of significant format leaks.
     """
@@ -124,11 +127,14 @@ def verdict(
     p_value = float(min(holm([reading.p_value for reading in readings])))
     high = max(reading.high for reading in readings)
     weaknesses = _weaknesses(readings, trust, margin)
-    reservations = weaknesses + _lack_of_power(trust)
+    # Power is only measured where nothing was detected, and there it is not in question.
+    reservations = weaknesses + (_lack_of_power(trust) if p_value >= ALPHA else [])
     name = _name(p_value, high, margin, bool(weaknesses), bool(reservations))
-    text = [_numbers(system, strongest, p_value, len(readings), n)]
+    text = [_numbers(system, strongest, p_value, readings, n)]
     if name == DISTINGUISHABLE:
         text += _size(strongest, high, margin, weaknesses)
+    elif name == INDISTINGUISHABLE:
+        text.append(_would_have_noticed(trust.detectable, margin))
     else:
         text += _explanation(name, strongest, high, margin, n, reservations)
     flags = [*flags, *_context_flag(strongest, relevance)]
@@ -149,12 +155,20 @@ def _name(p_value: float, high: float, margin: float, weak: bool, has_reservatio
     return INDISTINGUISHABLE if high < margin and not has_reservations else INCONCLUSIVE
 
 
-def _numbers(system: str, reading: Reading, p_value: float, evaluators: int, n: int) -> str:
-    corrected = f", Holm over {evaluators} evaluators" if evaluators > 1 else ""
+def _numbers(
+    system: str, strongest: Reading, p_value: float, readings: Sequence[Reading], n: int
+) -> str:
+    """The accuracy of the strongest evaluator, and the smallest p-value, perhaps of another."""
+    count = len(readings)
+    smallest = min(reading.p_value for reading in readings)
+    tester = next(reading.evaluator for reading in readings if reading.p_value == smallest)
+    by_other = f" by {tester}" if strongest.p_value > smallest else ""
+    corrected = f", Holm over {count} evaluators" if count > 1 else ""
     return (
-        f"{reading.evaluator} classifies {percent(reading.accuracy)} "
-        f"[{percent(reading.low)}, {percent(reading.high)}] of the responses of {system} and of "
-        f"humans correctly; 50 % is chance (p {format_p(p_value)}{corrected}, {n:,} contexts)."
+        f"{strongest.evaluator} classifies {percent(strongest.accuracy)} "
+        f"[{percent(strongest.low)}, {percent(strongest.high)}] of the responses of {system} and "
+        f"of humans correctly; 50 % is chance (p {format_p(p_value)}{by_other}{corrected}, "
+        f"{n:,} contexts)."
     )
 
 
@@ -180,11 +194,6 @@ def _explanation(
     """What follows from the numbers."""
     if name == NEGLIGIBLE:
         return [f"There is a difference, but no evaluator's interval reaches {percent(margin, 0)}."]
-    if name == INDISTINGUISHABLE:
-        return [
-            f"No evaluator's interval reaches {percent(margin, 0)}, and this run could have shown "
-            "more."
-        ]
     sentences = [] if high < margin else [_needs_more(strongest, high, margin, n)]
     return sentences + [f"A difference cannot be ruled out: {reason}." for reason in reservations]
 
@@ -211,23 +220,48 @@ def _weaknesses(readings: Sequence[Reading], trust: Trust, margin: float) -> lis
 def _lack_of_power(trust: Trust) -> list[str]:
     """Why this run cannot show that there is no difference at all."""
     reasons = [f"the format differs ({', '.join(trust.leaks)})"] if trust.leaks else []
-    shares = [share for share in trust.detectable.values() if share is not None]
-    if not shares or min(shares) > PLANTED:
+    if not trust.detectable:
+        reasons.append("it was not measured which share of replaced replies this run would notice")
+    missed = [source for source, share in trust.detectable.items() if not _is_enough(share)]
+    if missed:
         reasons.append(
-            f"this run would not have noticed if {percent(PLANTED, 0)} of the replies had been "
-            "replaced" + (f" by {' or '.join(trust.detectable)}" if trust.detectable else "")
+            f"it is not certain that this run would have noticed if {percent(PLANTED, 0)} of the "
+            f"replies had been {' or '.join(map(_replies_of, missed))}"
         )
     return reasons
+
+
+def _is_enough(share: float | None) -> bool:
+    return share is not None and share <= PLANTED
+
+
+def _replies_of(source: str) -> str:
+    return source if source == RANDOM else f"replies of {source}"
+
+
+def _would_have_noticed(detectable: Mapping[str, float | None], margin: float) -> str:
+    """Why a "no" can be trusted, by the source of planted replies."""
+    shares = [
+        f"if {percent(share, 0)} of the replies had been {_replies_of(source)}"
+        for source, share in detectable.items()
+        if share is not None
+    ]
+    return (
+        f"No evaluator's interval reaches {percent(margin, 0)}, and this run would have noticed "
+        f"{' or '.join(shares)}."
+    )
 
 
 def _needs_more(reading: Reading, high: float, margin: float, n: int) -> str:
     """How many more contexts would make the interval narrow enough, at the same accuracy."""
     half = max(high - reading.accuracy, 1e-6)
-    distance = reading.accuracy - 0.5 if reading.accuracy >= margin else margin - reading.accuracy
+    above = reading.accuracy >= margin
+    distance = reading.accuracy - 0.5 if above else margin - reading.accuracy
     factor = (half / max(abs(distance), 0.01)) ** 2
     more = max(n // 10, round(n * (factor - 1)), 10)
+    result = "make this accuracy significant" if above else "bring it below at this accuracy"
     return (
-        f"The interval reaches {percent(margin, 0)}; about {more:,} more contexts would settle it."
+        f"The interval reaches {percent(margin, 0)}; about {more:,} more contexts would {result}."
     )
 
 

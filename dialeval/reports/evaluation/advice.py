@@ -85,6 +85,8 @@ def trust_of(row: Row, verdict: str) -> Trust:
     """The badge of an evaluator, by its ERE.
 
     It is reliable if its ERE is at most half of a random guess's: closer to perfect than to that.
+    Where next turns can be recognised without their contexts, the ERE above that baseline counts:
+    an evaluator that knows the position of a turn need not read anything.
 
     Examples:
         >>> trust_of(Row("bot", "stack"), "distinguishable").level
@@ -96,13 +98,28 @@ def trust_of(row: Row, verdict: str) -> Trust:
         return Trust(NOT_MEASURED, f"This run has no reliability error (ERE){other}")
     guess = 1 / 6 if row.three_scenarios else 0.25
     numbers = f"ERE {format_share(error)}: 0 is perfect, {format_share(guess)} a random guess"
+    above, checked = _error_above_blind(row)
+    if above is not None and above > error:
+        numbers += f"; {format_share(above)} without what responses alone reveal in human_next"
+        error = above
     if error <= guess / 2:
-        return Trust(RELIABLE, numbers)
+        unknown = "whether responses alone reveal their class in human_next was not measured"
+        return Trust(RELIABLE, numbers) if checked else Trust(NOT_MEASURED, numbers, unknown)
     if verdict == DISTINGUISHABLE:
         meaning = "the difference is real all the same, and a better evaluator may find more"
     else:
         meaning = "a better evaluator may find a difference that this one does not"
     return Trust(WEAK, numbers, meaning)
+
+
+def _error_above_blind(row: Row) -> tuple[float | None, bool]:
+    """The ERE without what the response-only twin knows of `human_next`; whether there is a twin.
+
+    Older results, and ERE over three scenarios, have no such baseline.
+    """
+    details = row.ere.details if row.ere is not None else {}
+    above = details.get("above_blind")
+    return finite((above or {}).get("ere")), above is not None or "above_blind" not in details
 
 
 def warnings_of(

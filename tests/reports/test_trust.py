@@ -1,0 +1,42 @@
+"""The badge of an evaluator: an ERE counts only as far as it comes from reading contexts."""
+
+import pytest
+
+from dialeval.metrics.results import Result
+from dialeval.reports.evaluation.advice import trust_of
+from dialeval.reports.evaluation.rows import Row
+
+
+def row(error: float, metric: str = "ere", **details) -> Row:
+    return Row("bot", "stack", ere=Result(metric, "bot", "stack", error, 0.0, 1.0, 9, "", details))
+
+
+@pytest.mark.parametrize(
+    ("item", "level"),
+    [
+        # At most half of what guessing has: .25 / 2, or .167 / 2 over three scenarios.
+        (row(0.12), "reliable"),
+        (row(0.13), "weak"),
+        (row(0.08, "ere_three"), "reliable"),
+        (row(0.09, "ere_three"), "weak"),
+        (row(0.02, "ere_transfer"), "not measured"),
+        (Row("bot", "stack"), "not measured"),
+        # The twin without contexts is right in 85 % of next turns: (0 + 0 + 0 + .5) / 4.
+        (row(0.04, above_blind={"ere": 0.13, "blind": 0.85}), "weak"),
+        (row(0.04, above_blind={"ere": 0.05, "blind": 0.52}), "reliable"),
+        (row(0.2, above_blind={"ere": 0.1, "blind": 0.5}), "weak"),  # the larger one counts
+        # There was no twin, so nobody knows; but a large error is large in any case.
+        (row(0.04, above_blind=None), "not measured"),
+        (row(0.2, above_blind=None), "weak"),
+    ],
+)
+def test_the_badge_follows_from_the_errors(item, level):
+    assert trust_of(item, "distinguishable").level == level
+
+
+def test_the_badge_names_the_error_that_counts():
+    trust = trust_of(row(0.04, above_blind={"ere": 0.13, "blind": 0.85}), "inconclusive")
+    assert "ERE .040" in trust.text and ".130 without what responses alone reveal" in trust.text
+    assert "a better evaluator may find a difference" in trust.text
+    plain = trust_of(row(0.04, above_blind={"ere": 0.04, "blind": 0.4}), "inconclusive")
+    assert "alone reveal" not in plain.text
