@@ -99,6 +99,22 @@ def test_scores_of_systems_are_cross_fitted():
     assert len(RatedSystems.of(rated_corpus(), number=3, limit=12).human) == 12
 
 
+def test_an_evaluator_of_relevance_never_sees_a_reply_of_the_fold_that_it_scores():
+    people = [replace(row, response=f"{row.response} {row.id}") for row in replies()]
+    bot = [row.with_response("beep", "bot") for row in people]
+    data = RatedSystems.of([*people, *bot], number=3)
+    fold_of = {row.response: number for row, number in zip(data.human, data.fold, strict=True)}
+    seen = []
+
+    def fit(pairs, seed, shared):
+        assert sorted(pairs["label"]) == [0] * (len(pairs) // 2) + [1] * (len(pairs) // 2)
+        seen.append({fold_of[text] for text in pairs["response"]})
+        return Planted(pairs)
+
+    SystemScorer(data, shared=None).relevance(fit)
+    assert len(seen) == 3 and all(len(folds) == 2 for folds in seen)
+
+
 def test_what_cannot_be_compared_is_explained():
     with pytest.raises(BadInput, match="but got those of human"):
         RatedSystems.of(replies())

@@ -1,6 +1,6 @@
 """Which of two replies is better: win, lose and tie, a sign test, and Bradley-Terry strengths."""
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TypedDict
@@ -109,9 +109,21 @@ def _shares_with_bounds(table: np.ndarray, resamples: int, seed: int) -> dict[st
     columns["net"] = columns["win"] - columns["lose"]
     numbers: dict[str, float] = {}
     for name, values in columns.items():
-        low, high = percentile_interval(values[1:])
+        low, high = _bounds(values, len(table), least=-1.0 if name == "net" else 0.0)
         numbers |= {name: float(values[0]), f"{name}_low": low, f"{name}_high": high}
     return numbers
+
+
+def _bounds(values: np.ndarray, items: int, least: float) -> tuple[float, float]:
+    """The interval of a share between `least` and 1, whose first value is the sample's own.
+
+    Where all judgements are the same, so is every resample; then it is Wilson's for the items.
+    """
+    if values[0] not in (least, 1.0):
+        return percentile_interval(values[1:])
+    won = items if values[0] == 1.0 else 0
+    bounds = binomtest(won, items).proportion_ci(method="wilson")
+    return least + (1 - least) * float(bounds.low), least + (1 - least) * float(bounds.high)
 
 
 @dataclass(frozen=True)
@@ -186,7 +198,7 @@ def bradley_terry(
     wins = table.sum(0).reshape(size, size)
     strengths = log_strengths(wins)
     drawn = np.array(
-        [log_strengths(sums.reshape(size, size)) for sums in _bootstrap(table, resamples, seed)]
+        [log_strengths(sums.reshape(size, size)) for sums in resampled_sums(table, resamples, seed)]
     )
     ranks = (-drawn).argsort(1).argsort(1) + 1
     rows = [
@@ -194,10 +206,6 @@ def bradley_terry(
         for number, name in enumerate(names)
     ]
     return sorted(rows, key=lambda row: -row.strength)
-
-
-def _bootstrap(table: np.ndarray, resamples: int, seed: int) -> Iterator[np.ndarray]:
-    yield from resampled_sums(table, resamples, seed)
 
 
 def _strength(

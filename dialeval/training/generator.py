@@ -47,6 +47,7 @@ from dialeval.training.against import against_facts, check_start, make_trainer
 from dialeval.training.latent import check_turns, collapse_warning, has_latent, latent_numbers
 from dialeval.training.likelihood import Examples, GeneratorTrainer
 from dialeval.training.output import check_finished, lasting
+from dialeval.training.pairs import warn_of_filtered
 
 CHECKPOINT = "checkpoint"
 PARTS = {"train": 0.9, "validation": 0.05, "test": 0.05}
@@ -154,7 +155,9 @@ def read_human(run: GeneratorRun, files: list[str]) -> Passages:
         cut=Cut(run.context_turns), filters=_filters(run), role=run.role, side="human",
         columns=column_names(run.column or []),
     )  # fmt: skip
-    passages, _ = read(files, options)
+    passages, report = read(files, options)
+    rule = f"Filter {run.filter} and limits of length"
+    warn_of_filtered(report, rule, "--filter none with wider limits")
     return by_author(passages, "human")
 
 

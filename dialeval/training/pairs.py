@@ -1,5 +1,6 @@
 """Pairs to train, validate and test a discriminator on."""
 
+import logging
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,7 @@ from dialeval.dialogues import (
     Pairing,
     Passages,
     ReadOptions,
+    ReadReport,
     by_author,
     read,
     split,
@@ -18,6 +20,8 @@ from dialeval.dialogues import (
 from dialeval.dialogues.columns import column_names
 from dialeval.dialogues.types import text_hash
 from dialeval.training.discriminator_settings import DiscriminatorRun
+
+logger = logging.getLogger(__name__)
 
 PARTS = {"train": 0.8, "validation": 0.1, "test": 0.1}
 
@@ -30,12 +34,31 @@ def make_pairs(run: DiscriminatorRun, seed: int) -> dict[str, Passages]:
         cut=Cut(run.context_turns), filters=FILTERS[run.filter], role=run.role, side="human",
         columns=column_names(run.column or []),
     )  # fmt: skip
-    passages, _ = read(run.data, options)
+    passages, report = read(run.data, options)
+    warn_of_filtered(report, f"Filter {run.filter}", "--filter none")
     side = replace(options, side=run.system or "machine")
     machine = read(run.machine, side)[0] if run.machine else None
     if run.system:
         machine = by_author(passages if machine is None else machine, run.system)
     return pair_parts(passages, machine, run, seed)
+
+
+def warn_of_filtered(report: ReadReport, rule: str, hint: str) -> None:
+    """Warn of passages that were left out, with their number: few may remain.
+
+    Args:
+        report (`ReadReport`):
+            Counts from reading.
+        rule (`str`):
+            What left them out.
+        hint (`str`):
+            The option that keeps them.
+    """
+    if report.filtered:
+        left_out, left = f"{report.filtered:,}", f"{report.passages:,}"
+        total = f"{report.filtered + report.passages:,}"
+        logger.warning("%s: %s of %s passages are left out, and %s remain. %s keeps them all.",
+                       rule, left_out, total, left, hint)  # fmt: skip
 
 
 def pair_parts(

@@ -42,6 +42,15 @@ def test_only_ties_settle_nothing():
     assert win_rate(["tie"] * 4, resamples=5)["p_value"] == 1.0
 
 
+def test_all_wins_of_a_few_items_are_no_certainty():
+    result = win_rate(["win"] * 15, ["abcde"[n // 3] for n in range(15)], resamples=50)
+    assert (result["win"], result["win_high"]) == (1.0, 1.0)
+    assert result["win_low"] == pytest.approx(5 / (5 + 1.96**2), abs=1e-4)  # Wilson, n = 5 items
+    assert result["net_low"] == pytest.approx(2 * result["win_low"] - 1)
+    assert (result["tie"], result["tie_low"]) == (result["lose"], result["lose_low"]) == (0.0, 0.0)
+    assert result["tie_high"] == pytest.approx(1 - result["win_low"])
+
+
 def test_bad_outcomes_are_named():
     with pytest.raises(ValueError, match="there is 'better'"):
         win_rate(["win", "better"])

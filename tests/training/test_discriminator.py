@@ -155,3 +155,18 @@ def test_numbers_reach_a_tracker(files, tmp_path, monkeypatch):
     train_discriminator(run_of(files, tmp_path, model="rnn"), CONFIG)
     assert any("loss" in values for values in seen)
     assert any("validation_accuracy" in values for values in seen)
+
+
+def test_a_filter_says_how_many_passages_it_leaves_out(tmp_path, caplog):
+    rows = [row for number in range(60) for row in chat("x", number) if row.author == "human"]
+    short = [replace(row, response="ok") for row in rows[:20]]
+    write_passages(to_passages([*short, *rows[20:]]), tmp_path / "x.jsonl")
+    run = DiscriminatorRun(data=[str(tmp_path / "x.jsonl")], filter="li")
+    make_pairs(run, seed=0)
+    [text] = [record.getMessage() for record in caplog.records if "left out" in record.getMessage()]
+    assert text == (
+        "Filter li: 20 of 60 passages are left out, and 40 remain. --filter none keeps them all."
+    )
+    caplog.clear()
+    make_pairs(replace(run, filter="none"), seed=0)
+    assert not caplog.records

@@ -80,7 +80,9 @@ class Decisions:
         """
         wrong = ~self.correct[rows]
         groups = [self.dialogues[row] for row in np.flatnonzero(rows)]
-        low, high = interval(wrong.astype(float), groups, resamples=resamples, seed=seed)
+        low, high = interval(
+            wrong.astype(float), groups, method="auto", resamples=resamples, seed=seed
+        )
         return float(wrong.mean()), low, high
 
 

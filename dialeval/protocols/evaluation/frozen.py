@@ -90,7 +90,7 @@ class FrozenScorer:
             systems (`Mapping[str, Passages]`):
                 Responses of systems to the same contexts.
             seed (`int`):
-                Of the half, which is the one that evaluators are trained on in held-out tests.
+                Of the half.
 
         Returns:
             `str`: A warning, or `""`.
@@ -110,7 +110,7 @@ class FrozenScorer:
         )
         return (
             f"{self.name} gives human responses lower scores than those of every system (AUROC on "
-            f"training dialogues: {areas}): it may mean another class by human. Check "
+            f"{len(rows)} contexts: {areas}): it may mean another class by human. Check "
             "--human-label."
         )
 

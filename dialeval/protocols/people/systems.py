@@ -125,7 +125,7 @@ class SystemScorer:
     def adversarial(self, fit: Fit, replies: Sequence[Passage]) -> tuple[np.ndarray, np.ndarray]:
         """Share of wrong decisions about each context's two replies, and scores of the system's."""
         errors, scores = (np.zeros(len(replies)) for _ in range(2))
-        for scorer, held_out in self._held_out(fit, replies):
+        for scorer, held_out in self._held_out(fit, {row.id: row for row in replies}):
             sides = [scorer(_select(side, held_out)) for side in (self.data.human, replies)]
             human, machine = (np.asarray(is_human(scorer, side)) for side in sides)
             errors[held_out] = (~human + machine.astype(float)) / 2
@@ -133,8 +133,15 @@ class SystemScorer:
         return errors, scores
 
     def relevance(self, fit: Fit) -> dict[str, np.ndarray]:
-        """Scores of all replies by an evaluator of human against random replies."""
-        random = with_random_replies(list(self.data.human), self.seed)
+        """Scores of all replies by an evaluator of human against random replies.
+
+        Random replies are drawn within a fold: those of another one would show an evaluator the
+        human replies that it is kept from, and as negatives.
+        """
+        random: dict[str, Passage] = {}
+        for number in np.unique(self.data.fold):
+            people = [self.data.human[row] for row in np.flatnonzero(self.data.fold == number)]
+            random |= {row.id: row for row in with_random_replies(people, self.seed)}
         scores = {name: np.zeros(len(self.data.human)) for name in self.data.systems}
         for scorer, held_out in self._held_out(fit, random):
             for name, replies in self.data.systems.items():
@@ -142,13 +149,18 @@ class SystemScorer:
                 scores[name][held_out] = values if scorer.higher_is_human else -values
         return scores
 
-    def _held_out(self, fit: Fit, negatives: Sequence[Passage]) -> Iterator[tuple[Any, np.ndarray]]:
-        """An evaluator for each fold, and the contexts that it did not see."""
+    def _held_out(
+        self, fit: Fit, negatives: Mapping[str, Passage]
+    ) -> Iterator[tuple[Any, np.ndarray]]:
+        """An evaluator for each fold, and the contexts that it did not see.
+
+        Contexts without a negative are not learned from.
+        """
         for number in np.unique(self.data.fold):
-            rows = np.flatnonzero(self.data.fold != number).tolist()
-            learned = [[side[row] for row in rows] for side in (self.data.human, negatives)]
-            scorer = fit(labelled(*learned), self.seed, self.shared)
-            yield scorer, np.flatnonzero(self.data.fold == number)
+            others = [self.data.human[row] for row in np.flatnonzero(self.data.fold != number)]
+            learned = [row for row in others if row.id in negatives]
+            pairs = labelled(learned, [negatives[row.id] for row in learned])
+            yield fit(pairs, self.seed, self.shared), np.flatnonzero(self.data.fold == number)
 
 
 def simple_baselines(
