@@ -75,12 +75,13 @@ class AdversarialTrainer(AdversarialMeasures):
         local = rows[self.rank :: self.ranks]
         human = self._passages("train", local)
         drawn = self._draw("train", local, [DISCRIMINATOR, self.iteration, step])
+        machine = drawn.passages
         if self.config.objective == "regs-partial" and self.config.partial == "one":
             seed = [self.training.seed, DISCRIMINATOR, self.iteration, step]
-            human, machine = self._one_prefix(human, seed), self._one_prefix(drawn.passages, seed)
-        else:
-            machine = drawn.passages
-        return self._learn_to_distinguish(human, machine, len(rows), step)
+            human, machine = self._one_prefix(human, seed), self._one_prefix(machine, seed)
+        elif self.config.objective == "regs-partial":
+            human, machine = all_prefixes(human), all_prefixes(machine)
+        return self._learn_to_distinguish(human, machine, step)
 
     def _one_prefix(self, passages: list[Passage], seed: list[int]) -> list[Passage]:
         """One random prefix of each response; which one depends on the response alone."""
@@ -91,36 +92,36 @@ class AdversarialTrainer(AdversarialMeasures):
         ]
 
     def _learn_to_distinguish(
-        self, human: list[Passage], machine: list[Passage], size: int, step: int
+        self, human: list[Passage], machine: list[Passage], step: int
     ) -> dict[str, float]:
-        """One update by cross entropy; `size` pairs over all processes."""
+        """One update by cross entropy, a mean over the examples of all processes."""
         assert self.discriminator is not None
         seed = self._seed([DROPOUT, DISCRIMINATOR, self.iteration, step, self.rank])
         torch.manual_seed(seed % 2**63)
         model = self.discriminator.model.train()
+        examples, labels = [*human, *machine], [1] * len(human) + [0] * len(machine)
+        [count] = self._add(np.array([len(examples)]))
         total = 0.0
-        for part in parts_of(np.arange(len(human)), self.training.gradient_accumulation_steps):
-            sides = [[passages[row] for row in part] for passages in (human, machine)]
-            loss = self._classification_loss(*sides) * len(part) / size
+        for part in parts_of(np.arange(len(examples)), self.training.gradient_accumulation_steps):
+            passages, targets = [examples[row] for row in part], [labels[row] for row in part]
+            loss = self._classification_loss(passages, targets) / count
             loss.backward()
             total += loss.item()
         model.eval()
         self._update(model, self.discriminator_optimizer, "discriminator")
         return {"discriminator_loss": float(self._add(np.array([total]))[0])}
 
-    def _classification_loss(self, human: list[Passage], machine: list[Passage]) -> torch.Tensor:
+    def _classification_loss(self, passages: list[Passage], labels: list[int]) -> torch.Tensor:
+        """Summed cross entropy of the labels."""
         scorer = self.discriminator
         assert scorer is not None
-        if self.config.objective == "regs-partial" and self.config.partial == "all":
-            human, machine = all_prefixes(human), all_prefixes(machine)
-        rows = scorer.input_format(scorer.tokenizer, [*human, *machine])
+        rows = scorer.input_format(scorer.tokenizer, passages)
         tensors = pad([row.ids or [scorer.pad_id] for row in rows], scorer.pad_id)
         batch = {name: tensor.to(scorer.device) for name, tensor in tensors.items()}
         with autocast(self.training.precision, scorer.device):
-            logits = scorer.model(**batch).logits.float()  # (human + machine, 2)
-        labels = torch.zeros(len(logits), dtype=torch.long, device=logits.device)
-        labels[: len(human)] = 1
-        return F.cross_entropy(logits, labels)
+            logits = scorer.model(**batch).logits.float()  # (passages, 2)
+        targets = torch.tensor(labels, device=logits.device)
+        return F.cross_entropy(logits, targets, reduction="sum")
 
     def generator_step(self, step: int) -> dict[str, float]:
         """Update the generator on its own samples, then on the human responses (eqs. 2 and 3)."""
@@ -232,7 +233,9 @@ class AdversarialTrainer(AdversarialMeasures):
 
     def _whitened(self, advantages: list[np.ndarray], valid: np.ndarray) -> list[np.ndarray]:
         """The same with mean 0 and standard deviation 1 over the batch of all processes."""
-        size = 1 if self.config.objective == "reinforce" else None  # its tokens are all alike
+        # Without a penalty the tokens of a response are all alike, and it counts once.
+        alike = self.config.objective == "reinforce" and not self.config.kl_weight
+        size = 1 if alike else None
         kept = [a[:size] for a, use in zip(advantages, valid, strict=True) if use]
         flat = np.concatenate(kept or [np.zeros(0)])
         count, total, squares = self._add(np.array([len(flat), flat.sum(), (flat**2).sum()]))

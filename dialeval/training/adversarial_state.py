@@ -3,6 +3,7 @@
 import copy
 import json
 import logging
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import asdict, replace
@@ -93,6 +94,12 @@ class AdversarialState:
         self.iteration, self.stopped = 0, ""
         self.records: list[dict[str, Any]] = []
         self.constant = self.updates = self.skipped = self.invalid = 0
+        self._seconds_before, self._start = 0.0, compute_seconds(self.accelerator.device)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of compute so far, with those of earlier processes that were interrupted."""
+        return self._seconds_before + compute_seconds(self.accelerator.device) - self._start
 
     def _prepare_discriminator(self) -> None:
         if self.discriminator is None:
@@ -184,6 +191,7 @@ class AdversarialState:
                 for name, (model, optimizer) in self._players().items():
                     write_state(folder / name, trainable(model), optimizer)
                 state = {name: getattr(self, name) for name in _COUNTERS}
+                state["seconds"] = self.seconds
                 if isinstance(self.baseline, MeanBaseline):
                     mean = self.baseline.mean
                     state["mean"] = [None if np.isnan(value) else value for value in mean.tolist()]
@@ -216,6 +224,7 @@ class AdversarialState:
         self._check_settings(state["settings"])
         for name in _COUNTERS:
             setattr(self, name, state[name])
+        self._seconds_before = state["seconds"]
         if isinstance(self.baseline, MeanBaseline):
             self.baseline.mean = np.array(state["mean"], dtype=float)
         for name, (model, optimizer) in self._players().items():
@@ -248,6 +257,11 @@ class AdversarialState:
                 f"{self.ranks} processes cannot share a batch of {self.config.adversarial_batch}.",
                 hint="Raise --adversarial_batch, or start fewer processes.",
             )
+
+
+def compute_seconds(device: torch.device) -> float:
+    """A clock of compute: other work on the machine must not change what a method has used."""
+    return time.process_time() if device.type == "cpu" else time.perf_counter()
 
 
 def _frozen_copy(generator: Generator) -> Generator:

@@ -29,6 +29,7 @@ from dialeval.training.greedy import greedy_responses
 from dialeval.training.latent import has_latent
 from dialeval.training.likelihood import Examples, GeneratorTrainer, summed_losses
 from dialeval.training.perturbed import PerturbedBatch, PerturbedExamples, check_coverage
+from dialeval.training.updates import autocast
 
 _VALIDATION_EPOCH = -1  # validation contexts are edited in the same way after every epoch
 
@@ -201,7 +202,8 @@ class RobustTrainer(GeneratorTrainer):
             shape = len(prompts) // 2, self.plain.config.latent_size
             noise = torch.randn(shape) if model.training else torch.zeros(shape)
             batch["noise"] = noise.repeat(2, 1).to(device)
-        output = model(**batch)
+        with autocast(self.config.precision, device):
+            output = model(**batch)
         return -summed_losses(output.logits, labels.to(device), examples.is_encoder_decoder)[0]
 
     def _triples(

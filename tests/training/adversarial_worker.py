@@ -97,9 +97,11 @@ def steps(folder: Path) -> None:
         "reinforce": {"whiten": True, "teacher_forcing": "reward", "baseline": "critic"},
         "regs-mc": {"baseline": "leave-one-out", "responses": 2, "kl_weight": 0.1},
         "regs-partial": {"baseline": "mean", "critic_reads": "state"},
+        "all-prefixes": {"baseline": "none", "partial": "all", "objective": "regs-partial"},
     }
     for objective, settings in choices.items():
-        given = {"objective": objective, "adversarial_batch": 5, "iterations": 1, "d_steps": 1}
+        settings = {"objective": objective, **settings}
+        given = {"adversarial_batch": 5, "iterations": 1, "d_steps": 1}
         trainer = tiny_trainer(None, dropout=0.0, training={"optimizer": "sgd"},
                                **given, policy_learning_rate=1.0, **settings)  # fmt: skip
         for name, (model, _) in trainer._players().items():

@@ -1,5 +1,6 @@
 """Adversarial training: who learns what from whom, controls, guards, and when it stops."""
 
+import json
 import logging
 import math
 
@@ -224,6 +225,45 @@ def test_whitened_advantages_have_mean_zero_and_unit_variance():
     drawn = trainer._draw("train", rows, [0])
     flat = np.concatenate(trainer.advantages(drawn, *trainer.rewards(drawn, rows, 0)))
     assert abs(flat.mean()) < 1e-9 and flat.std() == pytest.approx(1)
+
+
+def test_whitening_counts_every_token_that_a_penalty_makes_different():
+    trainer = tiny_trainer(whiten=True, kl_weight=0.5, adversarial_batch=8)
+    for weight in trainer.generator.model.parameters():  # away from the first generator
+        weight.data += 0.05 * torch.randn_like(weight)
+    rows = trainer._rows(GENERATOR, 0)
+    drawn = trainer._draw("train", rows, [0])
+    advantages = trainer.advantages(drawn, *trainer.rewards(drawn, rows, 0))
+    assert any(np.ptp(row) > 1e-6 for row in advantages)
+    flat = np.concatenate(advantages)
+    assert abs(flat.mean()) < 1e-9 and flat.std() == pytest.approx(1)
+
+
+def test_all_prefixes_in_parts_make_the_update_of_one_batch():
+    updates = []
+    for parts in (1, 3):
+        trainer = tiny_trainer(
+            objective="regs-partial", partial="all", dropout=0.0, adversarial_batch=5,
+            training={"gradient_accumulation_steps": parts},
+        )  # fmt: skip
+        model = trainer.discriminator.model
+        trainer.discriminator_optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
+        trainer.discriminator_step(0)
+        updates.append([weight.detach().clone() for weight in model.parameters()])
+    for one, other in zip(*updates, strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=1e-6)
+
+
+def test_seconds_of_an_interrupted_training_are_added(tmp_path, monkeypatch):
+    clock = iter(range(1_000))
+    module = "dialeval.training.adversarial_state.compute_seconds"
+    monkeypatch.setattr(module, lambda device: float(next(clock)))
+    first = tiny_trainer(tmp_path)
+    first.save()
+    used = json.loads((tmp_path / "checkpoint" / "state.json").read_text("utf-8"))["seconds"]
+    second = tiny_trainer(tmp_path)
+    assert second.resume() and used > 0
+    assert second.seconds == used + 1  # one tick since it began
 
 
 def test_a_reward_that_never_varies_is_reported_with_its_share(caplog):

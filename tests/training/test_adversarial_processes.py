@@ -46,7 +46,7 @@ def test_two_processes_make_the_update_of_one(tmp_path):
     assert (tmp_path / "two" / "processes").read_text() == "2"
     one = tmp_path / "one"
     files = sorted(path.relative_to(one) for path in one.rglob("*.safetensors"))
-    assert len(files) == 7  # three generators, three discriminators, one critic
+    assert len(files) == 9  # four generators, four discriminators, one critic
     for file in files:
         alone, shared = (load_file(tmp_path / name / file) for name in ("one", "two"))
         for name in alone:

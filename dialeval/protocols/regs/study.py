@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from accelerate.utils import set_seed
+from accelerate.utils import broadcast_object_list, set_seed
 
 from dialeval._version import __version__
 from dialeval.dialogues import BadInput, Passages, iterate
@@ -26,6 +26,7 @@ from dialeval.settings.training import GeneratorConfig, GeneratorRun
 from dialeval.training.adversarial import AdversarialTrainer
 from dialeval.training.adversarial_measures import warnings_of
 from dialeval.training.adversarial_reward import RewardFactory
+from dialeval.training.adversarial_state import compute_seconds
 from dialeval.training.checkpoints import save_weights
 from dialeval.training.game_state import set_trainable, trainable
 from dialeval.training.generator import make_accelerator
@@ -100,10 +101,6 @@ class RegsStudy:
         self.accelerator.end_training()
         return results
 
-    def _lock(self) -> AbstractContextManager[None]:
-        main = self.accelerator.is_main_process
-        return RunFolder(self.folder).lock() if main else nullcontext()
-
     def _run(self) -> RegsResults:
         set_seed(self.training.seed)
         with self._timed("pre-training"):
@@ -152,13 +149,12 @@ class RegsStudy:
                 self.generator, reward, self.parts["train"], self.parts["validation"], config,
                 self.training, folder, self.accelerator,
             )  # fmt: skip
-            start = self._clock()
             for numbers in trainer.train():
                 self.on_progress({**numbers, "objective": name})
                 self._log(name, numbers)
             state = {
                 "records": trainer.records, "stopped": trainer.stopped, "reward": reward.name,
-                "seconds": self._clock() - start, "rounds": trainer.iteration,
+                "seconds": trainer.seconds, "rounds": trainer.iteration,
                 "quality": asdict(quality) if quality else {},
             }  # fmt: skip
             self._finish(folder, state)
@@ -213,12 +209,9 @@ class RegsStudy:
             return self.run.likelihood_steps
         cache = RunFolder(folder)
         longest = max((state["seconds"] for state in self.done.values()), default=60.0)
-        return int(cache.cached_json("likelihood_steps", lambda: self._steps_in(longest)))
-
-    def _clock(self) -> float:
-        """Seconds of compute: other work on the machine must not change a baseline's share."""
-        on_cpu = self.accelerator.device.type == "cpu"
-        return time.process_time() if on_cpu else time.perf_counter()
+        steps = cache.cached_json("likelihood_steps", lambda: self._steps_in(longest))
+        # Processes differ in pace, and would wait for each other with different numbers.
+        return int(broadcast_object_list([steps])[0])
 
     def _steps_in(self, seconds: float) -> int:
         trainer = GeneratorTrainer(
@@ -227,11 +220,13 @@ class RegsStudy:
         )  # fmt: skip
         start = None
         for number, _ in enumerate(trainer.train(self.parts["validation"])):
-            start = start or self._clock()  # the first step also compiles and allocates
+            start = start or compute_seconds(
+                self.accelerator.device
+            )  # the first step also compiles and allocates
             if number == _PROBED:
                 break
         assert start is not None
-        pace = (self._clock() - start) / _PROBED
+        pace = (compute_seconds(self.accelerator.device) - start) / _PROBED
         set_trainable(self.generator.model, self.initial)
         return max(1, round(seconds / max(pace, 1e-6)))
 
