@@ -38,6 +38,9 @@ class VhredConfig(PretrainedConfig):
             prior as in Serban et al., which depends on the context and on `latent_seed`.
         latent_seed (`int`, *optional*, defaults to 0):
             Seed of such a sample.
+        copy (`bool`, *optional*, defaults to `False`):
+            Whether tokens of the context can be copied (See et al., 2017). Not in the paper: a
+            small corpus teaches it much sooner than attention alone to use what the context says.
         init_range (`float`, *optional*, defaults to 0.1):
             Embeddings start uniform in `[-init_range, init_range]`; recurrent matrices start
             orthogonal, others as Glorot and Bengio (2010) have them.
@@ -72,6 +75,7 @@ class VhredConfig(PretrainedConfig):
         word_drop: float = 0.25,
         latent: str = "mean",
         latent_seed: int = 0,
+        copy: bool = False,
         init_range: float = 0.1,
         pad_token_id: int = 0,
         unk_token_id: int = 1,
@@ -93,6 +97,7 @@ class VhredConfig(PretrainedConfig):
         self.word_drop = word_drop
         self.latent = latent
         self.latent_seed = latent_seed
+        self.copy = copy
         self.init_range = init_range
         self.num_layers = 1
         self.unk_token_id = unk_token_id

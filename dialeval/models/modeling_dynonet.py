@@ -6,6 +6,7 @@ behind it, the nodes of the example's graph, so that `generate` of transformers 
 [`DynoNet.decode`].
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from transformers import PreTrainedModel
 from transformers.utils.generic import ModelOutput
 
 from .configuration_dynonet import DynoNetConfig
+from .recurrent_decoding import glorot_init
 
 PAD, UNK, START, END, SELECT, ENTITY = range(6)
 """Words that every vocabulary begins with; `ENTITY` is the word vector of all nodes."""
@@ -24,6 +26,9 @@ NO_NODE, ITEM, ATTRIBUTE, VALUE = range(4)
 MENTIONS = 6
 """Features of a node that change with the dialogue: see `dialeval.training.graph_examples`."""
 IGNORED = -100
+_SPREAD = 0.5
+"""Range of initial embeddings; with all weights in [-0.1, 0.1] nodes hardly differ after two rounds
+of message passing, and whether the agent learns to select depends on the seed."""
 
 
 @dataclass
@@ -117,8 +122,7 @@ class DynoNet(PreTrainedModel):
         self.post_init()
 
     def _init_weights(self, module: nn.Module) -> None:
-        for parameter in module.parameters(recurse=False):
-            nn.init.uniform_(parameter, -0.1, 0.1)
+        glorot_init(module, _SPREAD)
 
     def forward(
         self,
@@ -231,47 +235,72 @@ class DynoNet(PreTrainedModel):
         self,
         batch: dict[str, Tensor],
         allowed_items: Tensor,
-        generator: torch.Generator | None = None,
+        generators: Sequence[torch.Generator] | None = None,
         temperature: float = 0.5,
         max_steps: int = 20,
-    ) -> list[int]:
-        """A response to one example: words and nodes until the end, drawn at a temperature.
+    ) -> list[list[int]]:
+        """Responses to a batch: words and nodes until the end, drawn at a temperature.
 
         Args:
             batch (`dict[str, Tensor]`):
-                Inputs of `forward` for one example, without labels.
+                Inputs of `forward`, without labels.
             allowed_items (`Tensor`):
-                Which nodes may be selected, shape `(nodes,)`.
-            generator (`torch.Generator`, *optional*):
-                Source of randomness; without one the most likely are taken.
+                Which nodes may be selected, shape `(batch, nodes)`.
+            generators (`Sequence[torch.Generator]`, *optional*):
+                A source of randomness for each row, so that a response does not depend on its
+                batch; without them the most likely are taken.
             temperature (`float`, *optional*, defaults to 0.5):
                 What scores are divided by, as in the original's decoding.
             max_steps (`int`, *optional*, defaults to 20):
                 Length at most.
 
         Returns:
-            `list[int]`: Words, and nodes behind the vocabulary.
+            `list[list[int]]`: Words, and nodes behind the vocabulary.
         """
         nodes, state = self.encode(**batch)
-        size, kinds = self.config.vocab_size, batch["kinds"]
-        items = torch.cat([allowed_items.new_zeros(size), allowed_items]).bool()
-        others = torch.cat([torch.ones(size, dtype=torch.bool), (kinds[0] == VALUE).cpu()])
-        others[[PAD, UNK, START, ENTITY]] = False
-        others[SELECT] = bool(allowed_items.any())
-        response, token = list[int](), START
-        while len(response) < max_steps and token != END:
-            logits, state = self.step(kinds.new_tensor([[token]]), nodes, kinds > 0, state)
-            allowed = items if token == SELECT else others
-            scores = logits[0, -1].float().cpu().masked_fill(~allowed, float("-inf"))
-            token = int(_draw(scores, generator, temperature))
-            response.append(token)
-            if items[token] and len(response) > 1 and response[-2] == SELECT:
+        kinds = batch["kinds"]
+        items, others = self._allowed(kinds.cpu(), allowed_items)
+        rows = range(len(kinds))
+        responses = [list[int]() for _ in rows]
+        tokens = [START for _ in rows]
+        for step in range(max_steps):
+            ids = kinds.new_tensor(tokens)[:, None]
+            logits, state = self.step(ids, nodes, kinds > 0, state)
+            for row in [row for row in rows if not _is_complete(responses[row])]:
+                allowed = items[row] if tokens[row] == SELECT else others[row]
+                scores = logits[row, -1].float().cpu().masked_fill(~allowed, float("-inf"))
+                generator = generators[row] if generators else None
+                tokens[row] = _draw(scores, generator, temperature)
+                responses[row].append(tokens[row])
+            if step == 0:
+                others[:, SELECT] = False  # an action is a selection from its first word, or none
+            if all(map(_is_complete, responses)):
                 break
-            others[SELECT] = False  # an action is a selection from its first word, or none
-        return response
+        return responses
+
+    def _allowed(self, kinds: Tensor, allowed_items: Tensor) -> tuple[Tensor, Tensor]:
+        """What may follow the word for a selection, and any other, `(batch, words + nodes)`."""
+        none = torch.zeros(len(kinds), self.config.vocab_size, dtype=torch.bool)
+        items = torch.cat([none, allowed_items.bool().cpu()], 1)
+        others = torch.cat([~none, kinds == VALUE], 1)
+        others[:, [PAD, UNK, START, ENTITY]] = False
+        others[:, SELECT] = allowed_items.any(1).cpu()
+        return items, others
 
 
-def _draw(scores: Tensor, generator: torch.Generator | None, temperature: float) -> Tensor:
+def _is_complete(response: Sequence[int]) -> bool:
+    """Whether a response has its end, or its item."""
+    return bool(response) and (response[-1] == END or response[:-1] == [SELECT])
+
+
+def _draw(scores: Tensor, generator: torch.Generator | None, temperature: float) -> int:
+    """The most likely choice, or one drawn with a single random number.
+
+    Unlike `torch.multinomial` it takes as many random numbers for any number of choices, so that
+    the padding of a batch does not change what is drawn.
+    """
     if generator is None:
-        return scores.argmax()
-    return torch.multinomial((scores / temperature).softmax(-1), 1, generator=generator)[0]
+        return int(scores.argmax())
+    heights = (scores / temperature).softmax(-1).double().cumsum(-1)
+    draw = torch.rand((), generator=generator, dtype=torch.float64) * heights[-1]
+    return int(torch.searchsorted(heights, draw, right=True).clamp(max=len(scores) - 1))

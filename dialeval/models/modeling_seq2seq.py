@@ -9,12 +9,11 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from transformers import GenerationMixin, PreTrainedModel
 from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput
 
 from .configuration_seq2seq import Seq2SeqConfig
+from .recurrent_decoding import Pointer, RecurrentGenerator, check_right_padding, given, pick
 
-LEAST = 1e-20  # smallest probability of a mixture; its logarithm is -46
 State = tuple[Tensor, Tensor]  # hidden and cell state, each (batch, layers, hidden)
 
 
@@ -178,41 +177,7 @@ class Decoder(nn.Module):
         return states, (hidden.transpose(0, 1), cell.transpose(0, 1))
 
 
-class Pointer(nn.Module):
-    """A mixture of choosing a word and copying one of the context (See et al., 2017, sec. 2.2).
-
-    All tokens have ids, so the vocabulary is not extended: an unknown word is copied as unknown.
-    """
-
-    def __init__(self, config: Seq2SeqConfig):
-        super().__init__()
-        self.gate = nn.Linear(2 * config.hidden_size + config.embedding_size, 1)
-
-    def forward(self, logits: Tensor, weights: Tensor, seen: Tensor, input_ids: Tensor) -> Tensor:
-        """Log-probabilities of generating and copying together.
-
-        Args:
-            logits (`Tensor`):
-                Scores of the vocabulary, shape `(batch, steps, vocabulary)`.
-            weights (`Tensor`):
-                Attention over the tokens of the context, `(batch, steps, time)`.
-            seen (`Tensor`):
-                What the gate reads: context, state and word, `(batch, steps, features)`.
-            input_ids (`Tensor`):
-                Tokens of the context, `(batch, time)`.
-
-        Returns:
-            `Tensor`: Of the mixture, shape `(batch, steps, vocabulary)`.
-        """
-        dtype = torch.promote_types(logits.dtype, torch.float32)  # half precision is not enough
-        gate = torch.sigmoid(self.gate(seen).to(dtype))  # (batch, steps, 1); eq. 8
-        chosen = gate * logits.to(dtype).softmax(-1)
-        tokens = input_ids[:, None].expand(-1, weights.shape[1], -1)  # (batch, steps, time)
-        mixture = chosen.scatter_add(2, tokens, (1 - gate) * weights.to(dtype))  # eq. 9
-        return mixture.clamp(min=LEAST).log()
-
-
-class Seq2SeqGenerator(PreTrainedModel, GenerationMixin):
+class Seq2SeqGenerator(RecurrentGenerator):
     """A sequence-to-sequence model with attention (Li et al., 2017, sec. 3.3).
 
     `logits` are log-probabilities when tokens can be copied. The cache is the hidden and the cell
@@ -222,9 +187,6 @@ class Seq2SeqGenerator(PreTrainedModel, GenerationMixin):
     """
 
     config_class = Seq2SeqConfig
-    base_model_prefix = "generator"
-    main_input_name = "input_ids"
-    accepts_loss_kwargs = False  # the loss is a mean over the batch, whatever a trainer accumulates
     _tied_weights_keys = {"output.weight": "encoder.embedding.weight"}  # noqa: RUF012, as its base
 
     def __init__(self, config: Seq2SeqConfig):
@@ -233,7 +195,8 @@ class Seq2SeqGenerator(PreTrainedModel, GenerationMixin):
         self.decoder = Decoder(config)
         self.dropout = nn.Dropout(config.dropout)
         self.output = linear(config.hidden_size, config.vocab_size)
-        self.pointer = Pointer(config) if config.copy else None
+        features = 2 * config.hidden_size + config.embedding_size
+        self.pointer = Pointer(features) if config.copy else None
         self.post_init()
 
     def _init_weights(self, module: nn.Module) -> None:
@@ -298,56 +261,6 @@ class Seq2SeqGenerator(PreTrainedModel, GenerationMixin):
         )
         return output.to_tuple() if return_dict is False else output
 
-    def prepare_decoder_input_ids_from_labels(self, labels: Tensor | None) -> Tensor:
-        """The decoder's inputs for these labels: the start token and all labels but the last."""
-        if labels is None:
-            raise ValueError("expected decoder_input_ids or labels, found neither. Give one.")
-        before = labels.new_full((len(labels), 1), self.config.decoder_start_token_id)
-        shifted = torch.cat([before, labels[:, :-1]], 1)
-        return shifted.masked_fill(shifted == -100, self.config.pad_token_id)
-
-    def get_input_embeddings(self) -> nn.Embedding:
-        return self.encoder.embedding
-
-    def set_input_embeddings(self, value: nn.Module) -> None:
-        self.encoder.embedding = cast(nn.Embedding, value)
-
-    def get_output_embeddings(self) -> nn.Linear | None:
-        """The layer that computes `logits`; with a pointer there is no such single layer."""
-        return self.output if self.pointer is None else None
-
-    def set_output_embeddings(self, new_embeddings: nn.Linear) -> None:
-        self.output = new_embeddings
-
-    def _resize_token_embeddings(
-        self,
-        new_num_tokens: int | None,
-        pad_to_multiple_of: int | None = None,
-        mean_resizing: bool = True,
-    ) -> nn.Embedding:
-        embedding = super()._resize_token_embeddings(
-            new_num_tokens, pad_to_multiple_of, mean_resizing
-        )
-        if self.pointer is not None:  # the output layer, which get_output_embeddings hides
-            size = embedding.num_embeddings
-            self.output = self._get_resized_lm_head(self.output, size, mean_resizing=mean_resizing)
-        return embedding
-
-    @classmethod
-    def _supports_default_dynamic_cache(cls) -> bool:
-        return False  # the cache is a pair of tensors, of the same size after every word
-
-    def _reorder_cache(self, past_key_values: State, beam_idx: Tensor) -> State:
-        hidden, cell = past_key_values
-        return hidden.index_select(0, beam_idx), cell.index_select(0, beam_idx)
-
-
-def given(tensor: Tensor | None) -> Tensor:
-    """The tensor itself; raises if the output of an encoder lacks it."""
-    if tensor is None:
-        raise ValueError("expected the output of Seq2SeqGenerator.encoder, found a part missing.")
-    return tensor
-
 
 def lstm(width: int, hidden: int, layers: int = 1, dropout: float = 0.0) -> nn.LSTM:
     """LSTM layers without biases, with dropout between them.
@@ -374,11 +287,6 @@ def linear(width: int, to: int) -> nn.Linear:
     return nn.Linear(width, to, bias=False)
 
 
-def pick(vectors: Tensor, indices: Tensor) -> Tensor:
-    """The vectors at these indices of each row, shape `(batch, indices, width)`."""
-    return vectors.gather(1, indices[..., None].expand(-1, -1, vectors.shape[-1]))
-
-
 def mirror_indices(mask: Tensor) -> Tensor:
     """Indices that reverse the tokens of each row and keep the padding before them.
 
@@ -389,12 +297,3 @@ def mirror_indices(mask: Tensor) -> Tensor:
     indices = torch.arange(mask.shape[1], device=mask.device).expand_as(mask)
     first = mask.shape[1] - mask.sum(1, keepdim=True)
     return torch.where(mask, first + mask.shape[1] - 1 - indices, indices)
-
-
-def check_right_padding(decoder_attention_mask: Tensor | None) -> None:
-    """Raise when a response begins with padding, which would change the decoder's state."""
-    if decoder_attention_mask is not None and not decoder_attention_mask[:, 0].all():
-        raise ValueError(
-            "expected responses padded on the right, found padding before the first token. "
-            "Pad them on the right, or continue prefixes of one length at a time."
-        )

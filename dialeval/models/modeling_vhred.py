@@ -10,12 +10,11 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from transformers import GenerationMixin, PreTrainedModel
 from transformers.modeling_outputs import Seq2SeqLMOutput
 
 from .configuration_vhred import VhredConfig
-from .modeling_seq2seq import check_right_padding, given
 from .modeling_vhred_encoder import Encoder, Gaussian, GaussianLayer, VhredEncoding, gaussian_kl
+from .recurrent_decoding import Pointer, RecurrentGenerator, check_right_padding, given, glorot_init
 
 
 @dataclass
@@ -45,7 +44,7 @@ class Decoder(nn.Module):
 
     def forward(
         self, words: Tensor, encoded: VhredEncoding, latent: Tensor, state: Tensor | None
-    ) -> tuple[Tensor, Tensor, Tensor]:
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Run over the words of the response.
 
         Args:
@@ -59,7 +58,8 @@ class Decoder(nn.Module):
                 State before the first word, `(batch, 1, hidden)`; made from the context by default.
 
         Returns:
-            `tuple`: What the output layer reads, attention weights, and the last state.
+            `tuple`: What the output layer reads, what the pointer reads, attention weights, and the
+                last state.
         """
         known = torch.cat([given(encoded.context), latent], -1)  # (batch, context + latent)
         if state is None:
@@ -71,7 +71,8 @@ class Decoder(nn.Module):
         weights = self.attend(states, encoded)  # (batch, steps, time)
         attended = weights @ given(encoded.last_hidden_state)
         vectors = torch.tanh(self.combine(torch.cat([states, attended], -1)))
-        return vectors, weights, last.transpose(0, 1)
+        seen = torch.cat([attended, states, words], -1)
+        return vectors, seen, weights, last.transpose(0, 1)
 
     def attend(self, states: Tensor, encoded: VhredEncoding) -> Tensor:
         """Weights of the context's tokens (Bahdanau et al., 2015, app. A.1.2)."""
@@ -82,16 +83,14 @@ class Decoder(nn.Module):
         return scores.masked_fill(outside, torch.finfo(scores.dtype).min).softmax(-1)
 
 
-class VhredGenerator(PreTrainedModel, GenerationMixin):
+class VhredGenerator(RecurrentGenerator):
     """A latent variable hierarchical encoder-decoder with attention.
 
-    The cache is the decoder's state, a tuple of one tensor of shape `(batch, 1, hidden)`.
+    The cache is the decoder's state, a tuple of one tensor of shape `(batch, 1, hidden)`. `logits`
+    are log-probabilities when tokens can be copied.
     """
 
     config_class = VhredConfig
-    base_model_prefix = "generator"
-    main_input_name = "input_ids"
-    accepts_loss_kwargs = False  # the loss is a mean over the batch, whatever a trainer accumulates
 
     def __init__(self, config: VhredConfig):
         super().__init__(config)
@@ -101,18 +100,12 @@ class VhredGenerator(PreTrainedModel, GenerationMixin):
         self.decoder = Decoder(config)
         self.dropout = nn.Dropout(config.dropout)
         self.output = nn.Linear(config.embedding_size, config.vocab_size)
+        width = 2 * config.encoder_size + config.hidden_size + config.embedding_size
+        self.pointer = Pointer(width) if config.copy else None
         self.post_init()
 
     def _init_weights(self, module: nn.Module) -> None:
-        for name, parameter in module.named_parameters(recurse=False):
-            if parameter.dim() < 2:
-                nn.init.zeros_(parameter)
-            elif "weight_hh" in name:
-                nn.init.orthogonal_(parameter)
-            elif isinstance(module, nn.Embedding):
-                nn.init.uniform_(parameter, -self.config.init_range, self.config.init_range)
-            else:
-                nn.init.xavier_uniform_(parameter)
+        glorot_init(module, self.config.init_range)
 
     def forward(
         self,
@@ -169,8 +162,10 @@ class VhredGenerator(PreTrainedModel, GenerationMixin):
             decoder_input_ids = self._with_drops(decoder_input_ids)
         words = self.dropout(self.encoder.embedding(decoder_input_ids))
         state = past_key_values[0] if past_key_values else None
-        vectors, weights, state = self.decoder(words, encoded, latent, state)
+        vectors, seen, weights, state = self.decoder(words, encoded, latent, state)
         logits = self.output(self.dropout(vectors))  # (batch, steps, vocabulary)
+        if self.pointer is not None:
+            logits = self.pointer(logits, weights, seen, given(encoded.input_ids))
         output = VhredOutput(
             loss=None if labels is None else cast("Any", _bound(logits, labels, given(kl))),
             logits=logits,
@@ -202,33 +197,6 @@ class VhredGenerator(PreTrainedModel, GenerationMixin):
         drops = torch.rand(ids.shape, device=ids.device) < self.config.word_drop
         drops[:, 0] = False
         return ids.masked_fill(drops, self.config.unk_token_id)
-
-    def prepare_decoder_input_ids_from_labels(self, labels: Tensor | None) -> Tensor:
-        """The decoder's inputs for these labels: the start token and all labels but the last."""
-        if labels is None:
-            raise ValueError("expected decoder_input_ids or labels, found neither. Give one.")
-        before = labels.new_full((len(labels), 1), self.config.decoder_start_token_id)
-        shifted = torch.cat([before, labels[:, :-1]], 1)
-        return shifted.masked_fill(shifted == -100, self.config.pad_token_id)
-
-    def get_input_embeddings(self) -> nn.Embedding:
-        return self.encoder.embedding
-
-    def set_input_embeddings(self, value: nn.Module) -> None:
-        self.encoder.embedding = cast(nn.Embedding, value)
-
-    def get_output_embeddings(self) -> nn.Linear:
-        return self.output
-
-    def set_output_embeddings(self, new_embeddings: nn.Linear) -> None:
-        self.output = new_embeddings
-
-    @classmethod
-    def _supports_default_dynamic_cache(cls) -> bool:
-        return False  # the cache is one tensor, of the same size after every word
-
-    def _reorder_cache(self, past_key_values: tuple[Tensor], beam_idx: Tensor) -> tuple[Tensor]:
-        return (past_key_values[0].index_select(0, beam_idx),)
 
 
 def _bound(logits: Tensor, labels: Tensor, kl: Tensor) -> Tensor:

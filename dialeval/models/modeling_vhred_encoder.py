@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from transformers.modeling_outputs import BaseModelOutput
 
 from .configuration_vhred import VhredConfig
-from .modeling_seq2seq import pick
+from .recurrent_decoding import pick
 
 LEAST_DEVIATION = 1e-3  # of a Gaussian; its logarithm stays finite
 
@@ -54,6 +54,7 @@ class VhredEncoding(BaseModelOutput):
     prior_deviation: Tensor | None = None  # (batch, latent)
     latent: Tensor | None = None  # (batch, latent), drawn from the prior
     projected: Tensor | None = None  # (batch, time, attention)
+    input_ids: Tensor | None = None  # (batch, time)
     mask: Tensor | None = None  # (batch, time), true on tokens
 
 
@@ -185,6 +186,7 @@ class Encoder(nn.Module):
             prior_deviation=prior.deviation,
             latent=prior.draw(noise),
             projected=self.key(states),
+            input_ids=input_ids,
             mask=mask,
         )
 

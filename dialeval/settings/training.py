@@ -281,7 +281,7 @@ class GeneratorRun:
         default=False, metadata={"help": "Of seq2seq: the decoder reads what it last attended to."}
     )
     bidirectional: bool = field(default=False, metadata={"help": "Encoder of seq2seq."})
-    copy: bool = field(default=False, metadata={"help": "Copy mechanism of seq2seq."})
+    copy: bool = field(default=False, metadata={"help": "Copy mechanism of seq2seq and vhred."})
     context_turns: int = field(default=2, metadata={"help": "Turns of context."})
     filter: str = field(
         default="none", metadata={"help": "none, li or bruni, beside the limits that follow."}

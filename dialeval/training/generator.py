@@ -357,6 +357,7 @@ def _vhred(run: GeneratorRun, tokenizer: Any) -> PreTrainedModel:
             dropout=run.dropout,
             word_drop=run.word_drop,
             latent=run.latent,
+            copy=run.copy,
             pad_token_id=tokenizer.pad_token_id,
             bos_token_id=tokenizer.bos_token_id,
             eos_token_id=tokenizer.eos_token_id,

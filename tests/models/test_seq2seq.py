@@ -7,7 +7,8 @@ from torch import nn
 from transformers import AutoConfig, AutoModelForSeq2SeqLM, GenerationConfig
 
 from dialeval.models.configuration_seq2seq import Seq2SeqConfig
-from dialeval.models.modeling_seq2seq import LEAST, Seq2SeqGenerator
+from dialeval.models.modeling_seq2seq import Seq2SeqGenerator
+from dialeval.models.recurrent_decoding import LEAST
 
 AutoConfig.register(Seq2SeqConfig.model_type, Seq2SeqConfig, exist_ok=True)
 AutoModelForSeq2SeqLM.register(Seq2SeqConfig, Seq2SeqGenerator, exist_ok=True)

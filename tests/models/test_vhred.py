@@ -28,9 +28,9 @@ def build(spread: float = 1.2, **settings) -> VhredGenerator:
     return model
 
 
-@pytest.fixture
-def model() -> VhredGenerator:
-    return build()
+@pytest.fixture(params=[False, True], ids=["words", "copy"])
+def model(request) -> VhredGenerator:
+    return build(copy=request.param)
 
 
 def greedy_by_hand(model, row: list[int], most: int) -> list[int]:
@@ -86,7 +86,8 @@ def test_the_encoder_is_two_grus_by_turn_and_one_over_turns(model):
     torch.testing.assert_close(encoded.last_hidden_state, torch.cat(states, 1))
 
 
-def test_the_decoder_by_hand(model):
+def test_the_decoder_by_hand():
+    model = build()
     words = torch.tensor([[BOS, 5, 9]])
     with torch.no_grad():
         encoded = model.encoder(torch.tensor([ROWS[0]]))
@@ -107,6 +108,23 @@ def test_the_decoder_by_hand(model):
         output = model(torch.tensor([ROWS[0]]), decoder_input_ids=words)
     torch.testing.assert_close(output.logits[0], torch.stack(logits))
     torch.testing.assert_close(encoded.latent, encoded.prior_mean)
+
+
+def test_copying_is_the_mixture_computed_by_hand():
+    model, row = build(copy=True), [5, 6, 5, EOS]
+    seen = []
+    model.output.register_forward_hook(lambda _, __, scores: seen.append(scores))
+    model.pointer.gate.register_forward_hook(lambda _, __, score: seen.append(score))
+    with torch.no_grad():
+        output = model(torch.tensor([row]), decoder_input_ids=torch.tensor([[BOS, 9]]))
+    scores, gate = seen[0][0].softmax(-1), seen[1][0].sigmoid()
+    weights = output.cross_attentions[0][0]
+    for step in range(2):
+        expected = gate[step] * scores[step]
+        for at, token in enumerate(row):
+            expected[token] += (1 - gate[step, 0]) * weights[step, at]
+        torch.testing.assert_close(output.logits[0, step].exp(), expected)
+    assert output.logits.exp().sum(-1).sub(1).abs().max() < 1e-12
 
 
 def test_greedy_generation_is_a_loop_without_a_cache(model, padded):
