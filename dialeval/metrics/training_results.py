@@ -29,6 +29,7 @@ class StepProgress(TypedDict, total=False):
     validation_accuracy: float
     validation_pairwise_accuracy: float
     perplexity: float
+    completion_rate: float
     margin_edited: float
     margin_active: float
     margin_loss: float

@@ -48,6 +48,14 @@ class CocoaRun:
         default_factory=list,
         metadata={"help": "Chats of people (CoCoA's JSON) that the neural agent also learns from."},
     )
+    validation_scenarios: int = field(
+        default=40,
+        metadata={
+            "least": 0,
+            "help": "Scenarios that the neural agent plays after each epoch, to keep the weights "
+            "that complete most; 0 keeps the last.",
+        },
+    )
     hidden_size: int = field(default=64, metadata={"help": "Width of the neural agent."})
     rounds: int = field(default=2, metadata={"help": "Rounds of message passing."})
     epochs: int = field(default=6, metadata={"help": "Epochs of the neural agent."})

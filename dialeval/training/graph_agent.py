@@ -1,6 +1,6 @@
 """Training the neural agent on the actions of others."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ from torch import Tensor
 
 from dialeval.dialogues import BadInput
 from dialeval.metrics.training_results import StepProgress
+from dialeval.models.batching import training_batches
 from dialeval.models.modeling_dynonet import DynoNet
 from dialeval.training.graph_examples import collate
 from dialeval.training.schedule import finite_loss
@@ -34,6 +35,10 @@ class GraphAgentTrainer:
             Seed of the order.
         accelerator (`Accelerator`, *optional*):
             Where and how to run.
+        completion_rate (`Callable`, *optional*):
+            Share of validation games that the model completes as it is. The weights of the epoch
+            that completed most are kept: the loss is nearly all about the words of questions,
+            and hardly about when to select which item.
     """
 
     model: DynoNet
@@ -43,9 +48,10 @@ class GraphAgentTrainer:
     learning_rate: float = 0.002
     seed: int = 0
     accelerator: Accelerator | None = None
+    completion_rate: Callable[[], float] | None = None
 
     def train(self) -> Iterator[StepProgress]:
-        """One update per batch; yields its loss, and the validation loss of each epoch."""
+        """One update per batch; yields its loss, and the validation of each epoch."""
         accelerator = self.accelerator or Accelerator()
         held_out = max(1, int(_HELD_OUT * len(self.examples)))
         count = len(self.examples) - held_out
@@ -53,14 +59,12 @@ class GraphAgentTrainer:
             raise BadInput("expected two or more turns to learn from.", hint="Raise --self_play.")
         optimizer = torch.optim.Adam(self.model.parameters(), lr=self.learning_rate)
         model, optimizer = accelerator.prepare(self.model, optimizer)
-        size = min(self.batch_size, count)
-        per_epoch = count // size
-        total, step = per_epoch * self.epochs, 0
+        sizes = np.array([len(example["input_ids"]) for example in self.examples[:count]])
+        total, step = count // min(self.batch_size, count) * self.epochs, 0
+        best: tuple[float, dict[str, Tensor]] = (-1.0, {})
         for epoch in range(self.epochs):
-            order = np.random.default_rng([self.seed, epoch]).permutation(count)
-            for number in range(per_epoch):
-                rows = order[number * size : (number + 1) * size]
-                rows = rows[accelerator.process_index :: accelerator.num_processes]
+            for batch in training_batches(sizes, self.batch_size, [self.seed, epoch]):
+                rows = batch[accelerator.process_index :: accelerator.num_processes]
                 for group in optimizer.param_groups:
                     group["lr"] = self.learning_rate * (1 - step / total)
                 loss = self._loss(model, rows, accelerator)
@@ -71,15 +75,19 @@ class GraphAgentTrainer:
                 value = finite_loss(loss.item(), f"step {step}")
                 yield {"step": step, "epoch": epoch, "total": total, "loss": value}
                 step += 1
-            yield {
-                "step": step, "epoch": epoch, "total": total,
-                "validation_loss": self._validate(accelerator, range(count, count + held_out)),
-            }  # fmt: skip
+            loss_of_rest = self._validate(accelerator, range(count, count + held_out))
+            progress: StepProgress = {"step": step, "epoch": epoch, "total": total,
+                                      "validation_loss": loss_of_rest}  # fmt: skip
+            if self.completion_rate is not None:
+                rate = progress["completion_rate"] = self.completion_rate()
+                if rate >= best[0]:  # of equal ones the one that was trained longest
+                    best = rate, {k: v.clone() for k, v in self.model.state_dict().items()}
+            yield progress
+        if best[1]:
+            self.model.load_state_dict(best[1])
         self.model.eval()
 
-    def _loss(
-        self, model: torch.nn.Module, rows: np.ndarray | range, accelerator: Accelerator
-    ) -> Tensor:
+    def _loss(self, model: torch.nn.Module, rows: np.ndarray, accelerator: Accelerator) -> Tensor:
         model.train()
         batch = collate([self.examples[row] for row in rows])
         return model(**{name: value.to(accelerator.device) for name, value in batch.items()}).loss

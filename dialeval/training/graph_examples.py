@@ -87,7 +87,7 @@ class DialogueGraph:
                 self._mark(self._node(*word), 2 * by_partner)
 
     def select(self, item: tuple[str, ...], by_partner: bool) -> None:
-        """Add a selection: marks the item, if the agent knows it, and its values."""
+        """Add a selection: marks the item, if the agent knows it; its values become nodes."""
         self._pass_turn()
         values = zip(self.attributes, item, strict=True)
         words: list[Word] = ["<select>", *values]
@@ -107,9 +107,13 @@ class DialogueGraph:
         if not lasting:
             features[column + 1] = 1.0  # recently
 
-    def tensors(self, vocabulary: GraphVocabulary, turns: int = 10) -> dict[str, Tensor]:
-        """Inputs of the model, with the last utterances, for one example."""
-        history = [word for utterance in self.utterances[-turns:] for word in [*utterance, "</s>"]]
+    def tensors(self, vocabulary: GraphVocabulary) -> dict[str, Tensor]:
+        """Inputs of the model for one example.
+
+        It reads all utterances: what was heard about an entity stays with its node until the end,
+        as in He et al. (2017, sec. 4.2).
+        """
+        history = [word for utterance in self.utterances for word in [*utterance, "</s>"]]
         history = history or ["</s>"]
         ids = [ENTITY if isinstance(word, tuple) else vocabulary[word] for word in history]
         nodes = [self._node(*word) if isinstance(word, tuple) else -1 for word in history]

@@ -110,12 +110,33 @@ def test_an_entity_is_copied_and_an_item_selected(model):
     assert made.target_item(ITEMS[2], WORDS).tolist() == [SELECT, len(WORDS) + 2]
     batch, free = inputs(made), torch.tensor([False, True, False] + [False] * 6)
     outputs = [
-        model.decode(batch, free, torch.Generator().manual_seed(seed), 3.0) for seed in range(200)
+        model.decode(batch, free[None], [torch.Generator().manual_seed(seed)], 3.0)[0]
+        for seed in range(200)
     ]
     selected = [ids for ids in outputs if ids[0] == SELECT]
     assert selected and all(ids == [SELECT, len(WORDS) + 1] for ids in selected)
     for ids in outputs:  # items are only selected, never said
         assert ids[0] == SELECT or not set(ids) & {SELECT, *(len(WORDS) + at for at in range(5))}
+
+
+def test_a_response_does_not_depend_on_its_batch(model):
+    graphs = [graph(["yes"]), graph(["do", ("Hobby", "golf"), "?"], ["no", ("Name", "anna")])]
+    batches = [inputs(made) for made in graphs]
+    padded = collate([made.tensors(WORDS) for made in graphs])
+    together = {k: v.double() if v.is_floating_point() else v for k, v in padded.items()}
+    counts = [batch["kinds"].shape[1] for batch in batches]
+    free = torch.zeros(2, max(counts), dtype=torch.bool)
+    free[:, 1] = True
+    for seed in range(30):
+        draws = [torch.Generator().manual_seed(seed + row) for row in range(2)]
+        both = model.decode(together, free, draws, 3.0)
+        for row, batch in enumerate(batches):
+            alone = torch.Generator().manual_seed(seed + row)
+            expected = model.decode(batch, free[row : row + 1, : counts[row]], [alone], 3.0)[0]
+            assert both[row] == expected
+    greedy = model.decode(together, free)
+    for row, batch in enumerate(batches):
+        assert greedy[row] == model.decode(batch, free[row : row + 1, : counts[row]])[0]
 
 
 def test_saved_and_loaded_logits_are_equal(model, tmp_path):

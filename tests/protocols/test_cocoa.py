@@ -282,6 +282,41 @@ def test_a_whole_run_resumes_and_writes_its_page(tmp_path):
         cocoa(CocoaRun(**{**vars(run), "items": 5}), models=models)
 
 
+def test_another_number_of_scenarios_is_played_again(tmp_path):
+    run = CocoaRun(
+        schema="embedded", agents=["bot"], scenarios=5, model_scenarios=2, items=4,
+        channels=["normal"], resamples=100, max_turns=4, output_dir=str(tmp_path / "run"),
+    )  # fmt: skip
+    models = {"bot": lambda s, side, seed: ResponderAgent(s, side, ConstantResponder("select 1"))}
+    assert cocoa(run, models=models).cell("turns", "bot").n == 2
+    more = CocoaRun(**{**vars(run), "model_scenarios": 3, "channels": ["normal", "random-inputs"]})
+    results = cocoa(more, models=models)
+    assert [results.cell("turns", "bot", name).n for name in more.channels] == [3, 3]
+
+
+def test_the_weights_of_the_epoch_that_completes_most_are_kept():
+    scenarios = make_scenarios(SCHEMA, 4, items=5, attributes=2, seed=9)
+    rule = rule_agents(SCHEMA)
+    dialogues = [play(s, [rule(s, side, 0) for side in (0, 1)]) for s in scenarios]
+    policy = make_policy(dialogues, SCHEMA, 8)
+    model, examples = policy.model, list(examples_of(policy, dialogues))
+    weights, rates = [], iter([0.2, 0.9, 0.9, 0.1])
+
+    def completion_rate():
+        weights.append(model.output.weight.detach().clone())
+        return next(rates)
+
+    progress = list(
+        GraphAgentTrainer(model, examples, 4, 16, completion_rate=completion_rate).train()
+    )
+    assert [row["completion_rate"] for row in progress if "completion_rate" in row][:2] == [
+        0.2,
+        0.9,
+    ]
+    assert torch.equal(model.output.weight, weights[2])  # of equal ones the later
+    assert not torch.equal(model.output.weight, weights[3])
+
+
 @pytest.mark.parametrize(
     "wrong", [{"channels": ["static"]}, {"side": "left"}, {"scenarios": 0}, {"items": 1}]
 )

@@ -8,15 +8,16 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from dialeval.dialogues.types import text_hash
 from dialeval.files import atomic_dir
 from dialeval.models import DynoNet, DynoNetConfig
 from dialeval.models.loading import from_pretrained
-from dialeval.models.modeling_dynonet import ITEM, SELECT
+from dialeval.models.modeling_dynonet import END, SELECT
 from dialeval.protocols.cocoa.agents import MakeAgent
 from dialeval.protocols.cocoa.entities import EntityLinker, SchemaLinkers
 from dialeval.protocols.cocoa.environment import Act, Dialogue
 from dialeval.protocols.cocoa.scenarios import KnowledgeBases, Scenario, Schema
-from dialeval.training.graph_examples import DialogueGraph, GraphVocabulary, Word
+from dialeval.training.graph_examples import DialogueGraph, GraphVocabulary, Word, collate
 
 VOCABULARY = "vocabulary.json"
 
@@ -159,7 +160,7 @@ class NeuralAgent:
         self.linker = policy.linkers(scenario.attributes)
         self.knowledge = policy.graph(scenario, side)
         self.items, self.selected = scenario.kbs[side], set[int]()
-        number = sum(map(ord, scenario.id)) * 1_009 + 31 * side + seed
+        number = text_hash([str(seed), scenario.id, str(side)]) % 2**63
         self.generator = torch.Generator().manual_seed(number)
 
     def observe(self, act: Act) -> None:
@@ -171,16 +172,21 @@ class NeuralAgent:
 
     def act(self) -> Act:
         """Decode an action; an item is not selected twice before all were."""
+        [act] = act_together([self])
+        return act
+
+    def free_items(self, count: int) -> Tensor:
+        """Which of so many nodes are items that it may select."""
         if len(self.selected) == len(self.items):
             self.selected.clear()
-        batch = self.knowledge.tensors(self.policy.vocabulary)
-        kinds = batch["kinds"]
-        free = (kinds == ITEM) & torch.tensor([at not in self.selected for at in range(len(kinds))])
-        inputs = {name: tensor[None] for name, tensor in batch.items()}
-        ids = self.policy.model.decode(inputs, free, self.generator, self.temperature)
+        return torch.tensor([at < len(self.items) and at not in self.selected
+                             for at in range(count)])  # fmt: skip
+
+    def take(self, ids: Sequence[int]) -> Act:
+        """What the agent does if this is its policy's response."""
         if ids[0] == SELECT:
             return self._select(ids[1] - len(self.policy.vocabulary))
-        words = [self._word(number) for number in ids[:-1]]
+        words = [self._word(number) for number in ids if number != END]
         self.knowledge.say(words, by_partner=False)
         return Act(" ".join(word if isinstance(word, str) else word[1] for word in words))
 
@@ -195,6 +201,16 @@ class NeuralAgent:
             return self.policy.vocabulary.words[number]
         names = {node: name for name, node in self.knowledge.values.items()}
         return names[number - size]
+
+
+def act_together(agents: Sequence[NeuralAgent]) -> list[Act]:
+    """Actions of agents that share a policy, decoded in one batch."""
+    policy = agents[0].policy
+    batch = collate([agent.knowledge.tensors(policy.vocabulary) for agent in agents])
+    free = torch.stack([agent.free_items(batch["kinds"].shape[1]) for agent in agents])
+    generators = [agent.generator for agent in agents]
+    responses = policy.model.decode(batch, free, generators, agents[0].temperature)
+    return [agent.take(ids) for agent, ids in zip(agents, responses, strict=True)]
 
 
 def neural_agents(policy: NeuralPolicy, temperature: float = 0.5) -> MakeAgent:

@@ -32,6 +32,7 @@ from dialeval.protocols.cocoa.agents import (
 from dialeval.protocols.cocoa.channels import make_channel
 from dialeval.protocols.cocoa.chats import read_chats
 from dialeval.protocols.cocoa.environment import (
+    Act,
     Agent,
     Channel,
     Dialogue,
@@ -39,7 +40,14 @@ from dialeval.protocols.cocoa.environment import (
     play,
     play_together,
 )
-from dialeval.protocols.cocoa.neural import NeuralPolicy, examples_of, make_policy, neural_agents
+from dialeval.protocols.cocoa.neural import (
+    NeuralAgent,
+    NeuralPolicy,
+    act_together,
+    examples_of,
+    make_policy,
+    neural_agents,
+)
 from dialeval.protocols.cocoa.scenarios import Scenario, Schema, load_schema, make_scenarios
 from dialeval.run_folder import RunFolder
 from dialeval.settings.cocoa import CocoaRun
@@ -48,7 +56,8 @@ from dialeval.training.graph_agent import GraphAgentTrainer
 RUN, REPORT = "run.json", "report.html"
 _FILES = ("neural", "dialogues", RUN, RESULTS, REPORT)
 _KNOWN = ("rule", "entities", "neural")
-_TRAINING = 10_000  # what the seed of training scenarios is away from that of test scenarios
+_TRAINING, _VALIDATION = 10_000, 20_000
+"""What the seeds of scenarios to train and to validate on are away from that of test scenarios."""
 OnProgress = Callable[[str, StepProgress | None], Any]
 
 
@@ -97,9 +106,7 @@ class _Study:
         """Play and measure every agent under every channel."""
         run = self.run
         self.schema = load_schema(run.schema)
-        self.scenarios = make_scenarios(
-            self.schema, run.scenarios, run.items, run.attributes, run.seed
-        )
+        self.scenarios = self._make_scenarios(run.scenarios, run.seed)
         self.signature = signature(
             cocoa="+".join(run.agents), scenarios=run.scenarios, items=run.items,
             attributes=run.attributes, turns=run.max_turns, side=run.side,
@@ -127,7 +134,7 @@ class _Study:
         tables: dict[str, list[dict[str, Any]]] = {}
         for channel in self.run.channels:
             self.on_progress(f"{name}, {channel}", None)
-            tables[channel] = list(self._dialogues(name, channel, scenarios))
+            tables[channel] = self._dialogues(name, channel, scenarios)
             self.examples.append(_example(name, channel, tables[channel][0]))
         for channel, rows in tables.items():
             self._add(name, channel, rows, tables.get(NORMAL))
@@ -153,7 +160,7 @@ class _Study:
             return NeuralPolicy.load(folder)
         self.on_progress("neural, self-play of the rule-based agent", None)
         seed = run.seed + _TRAINING
-        scenarios = make_scenarios(self.schema, run.self_play, run.items, run.attributes, seed)
+        scenarios = self._make_scenarios(run.self_play, seed)
         rule = rule_agents(self.schema)
         dialogues = [
             play(scenario, _pair(rule, scenario, seed), max_turns=run.max_turns, seed=seed)
@@ -172,7 +179,7 @@ class _Study:
         policy = make_policy(solved, schema, run.hidden_size, run.rounds)
         trainer = GraphAgentTrainer(
             policy.model, list(examples_of(policy, solved)), run.epochs, run.batch_size,
-            run.learning_rate, run.seed, Accelerator(),
+            run.learning_rate, run.seed, Accelerator(), self._completion_rate_of(policy),
         )  # fmt: skip
         for progress in trainer.train():
             self.on_progress("neural, training", progress)
@@ -180,35 +187,49 @@ class _Study:
         policy.save(folder)
         return policy
 
+    def _make_scenarios(self, count: int, seed: int) -> list[Scenario]:
+        return make_scenarios(self.schema, count, self.run.items, self.run.attributes, seed)
+
+    def _completion_rate_of(self, policy: NeuralPolicy) -> Callable[[], float] | None:
+        """What a policy completes of scenarios that are neither trained on nor tested."""
+        run = self.run
+        if not run.validation_scenarios:
+            return None
+        scenarios = self._make_scenarios(run.validation_scenarios, run.seed + _VALIDATION)
+        make = neural_agents(policy, run.temperature)
+
+        def completion_rate() -> float:
+            dialogues = self._played(make, scenarios, make_channel(NORMAL))
+            return float(np.mean([dialogue.complete for dialogue in dialogues]))
+
+        return completion_rate
+
     def _dialogues(
         self, name: str, channel: str, scenarios: Sequence[Scenario]
-    ) -> Iterator[dict[str, Any]]:
+    ) -> list[dict[str, Any]]:
         """Facts about every dialogue, from a file if an earlier run wrote it."""
         file = "".join(char if char.isalnum() or char in "-_" else "-" for char in name)
         path = Path(self.run.output_dir) / "dialogues" / f"{file}.{channel}.jsonl"
-        if not path.is_file():
+        rows = _read_lines(path)
+        if len(rows) != len(scenarios):  # none yet, or of another number of scenarios
             change = make_channel(channel, self.run.side)
             make = self.models.setdefault(name, self._make(name))
             with atomic_write(path) as target:
                 for dialogue in self._played(make, scenarios, change):
                     target.write(json.dumps(_facts(dialogue), ensure_ascii=False) + "\n")
-        for line in path.read_text("utf-8").splitlines():
-            yield json.loads(line)
+            rows = _read_lines(path)
+        return rows
 
     def _played(
         self, make: MakeAgent, scenarios: Sequence[Scenario], change: Channel
     ) -> Iterator[Dialogue]:
-        """The dialogues of all scenarios; responders answer those of all of them in batches."""
+        """The dialogues of all scenarios, played side by side."""
         pairs = [_pair(make, scenario, self.run.seed) for scenario in scenarios]
         games = [
             moves(scenario, pair, change, self.run.max_turns, self.run.seed)
             for scenario, pair in zip(scenarios, pairs, strict=True)
         ]
-        if all(isinstance(agent, ResponderAgent) for pair in pairs for agent in pair):
-            yield from play_together(games, lambda waiting: act_in_batch(cast(Any, waiting)))
-            return
-        for game in games:
-            yield from play_together([game], lambda waiting: [agent.act() for agent in waiting])
+        yield from play_together(games, _act_together)
 
     def _add(
         self,
@@ -257,11 +278,25 @@ class _Study:
             self.verdicts.append(attention_verdict(name, *ps, *falls))
 
 
+def _act_together(agents: Sequence[Agent]) -> Sequence[Act]:
+    """Actions of agents of one kind; models answer in batches."""
+    for kind, act in ((ResponderAgent, act_in_batch), (NeuralAgent, act_together)):
+        if all(isinstance(agent, kind) for agent in agents):
+            return act(cast(Any, agents))
+    return [agent.act() for agent in agents]
+
+
 METRICS = {"completion_rate": "complete", "turns": "turns", "selections": "selections"}
 
 
 def _pair(make: MakeAgent, scenario: Scenario, seed: int) -> list[Agent]:
     return [cast(Agent, make(scenario, side, seed)) for side in (0, 1)]
+
+
+def _read_lines(path: Path) -> list[dict[str, Any]]:
+    """The records of a file of JSON lines; none if there is no such file."""
+    lines = path.read_text("utf-8").splitlines() if path.is_file() else []
+    return [json.loads(line) for line in lines]
 
 
 def _facts(dialogue: Dialogue) -> dict[str, Any]:
