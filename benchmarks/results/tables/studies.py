@@ -1,6 +1,7 @@
 """Tables of the recipes: ATT, REGS, training against perturbations, CoCoA, people."""
 
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ DEFENDERS = ("SL", "SL+HvR", "GAN", "ND", "ATT")
 
 
 def _settings(config: str, folder: Path, seed: int, *classes: type) -> Any:
-    """Settings of a recipe: its config, with a folder and a seed."""
+    """Settings of a recipe: its config, with a folder and a seed; a stopped run is resumed."""
     argv = ["--config", str(CONFIGS / f"{config}.yaml"), "--output_dir", str(folder)]
+    if any(item.name == "resume" for cls in classes for item in fields(cls)):
+        argv += ["--resume", "true"]
     return parse_config(*classes, argv=[*argv, "--seed", str(seed)])
 
 
