@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from dialeval.dialogues.sources import BadInput
+from dialeval.download_checks import byte_meter, guard_headers, is_inside, listed_files, verify
+from dialeval.files import atomic_write_text
 
 __all__ = ["BadInput", "hub_error", "revision_of", "snapshot", "with_retries", "without_tokens"]
 
@@ -58,14 +60,39 @@ def snapshot(
     request: dict[str, Any] = {**options, "repo_type": repo_type, "revision": revision}
     if local_files_only or constants.HF_HUB_OFFLINE:
         return _download(name, {**request, "local_files_only": True}, revision)
+    guard_headers()
+    asked: dict[str, Any] = {"repo_type": repo_type, "revision": revision, "files_metadata": True}
     try:
-        info = with_retries(lambda: HfApi().repo_info(name, repo_type=repo_type, revision=revision))
+        info = with_retries(lambda: HfApi().repo_info(name, **asked))
     except Exception as error:
         return _cached_copy(error, name, request)
-    folder = _download(name, request, revision)
-    if folder.name != info.sha:  # an old copy, because the Hub did not answer the second time
-        folder = _download(name, {**request, "revision": info.sha}, revision)
+    files = listed_files(info, name)
+    request["tqdm_class"] = byte_meter(files.values(), name)
+    folder = _revision_folder(name, repo_type, str(info.sha))
+    new = [file for file in files.values() if not (folder / file.name).exists()]
+    # By its commit: of a branch, the client would take any text that the Hub gives as a path.
+    _download(name, {**request, "revision": info.sha}, revision)
+    verify(folder, new, name)
+    _remember(folder, revision or constants.DEFAULT_REVISION)
     return folder
+
+
+def _remember(folder: Path, revision: str) -> None:
+    """Note in the cache which commit a branch or tag is, as the client does."""
+    if revision == folder.name or not is_inside(revision):
+        return
+    try:
+        atomic_write_text(folder.parents[1] / "refs" / revision, folder.name)
+    except OSError as error:  # a cache that is mounted read-only can be used all the same
+        logger.warning("The cache cannot note revision %s: %s", revision, error)
+
+
+def _revision_folder(name: str, repo_type: str, commit: str) -> Path:
+    """Where the cache has a commit of a repository."""
+    from huggingface_hub import constants
+
+    folder = f"{repo_type}s--{name.replace('/', '--')}"
+    return Path(constants.HF_HUB_CACHE, folder, "snapshots", commit)
 
 
 def _download(name: str, request: dict[str, Any], revision: str | None) -> Path:
@@ -169,7 +196,8 @@ def hub_error(error: BaseException, name: str, revision: str | None = None) -> B
     if isinstance(error, errors.LocalEntryNotFoundError | errors.OfflineModeIsEnabled):
         hint = "Go online once, or give a folder: dialeval pull NAME --output-dir DIR"
         return BadInput("it is not in the cache, and the Hub was not contacted.", name, hint=hint)
-    return BadInput(f"the download failed: {without_tokens(error)}", name)
+    reason = next(iter(without_tokens(error).splitlines()), type(error).__name__)
+    return BadInput(f"the download failed: {reason}", name)
 
 
 def _by_status(status: int, name: str, error: BaseException) -> BadInput:

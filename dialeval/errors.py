@@ -90,7 +90,7 @@ def sentence_of(error: BaseException) -> str | None:
         True
     """
     if isinstance(error, BadInput):
-        return str(error)
+        return shortened(str(error))
     if isinstance(error, MemoryError):
         return "there is not enough memory. Use less data, or smaller batches."
     if isinstance(error, UnicodeEncodeError) and error.reason == "surrogates not allowed":
@@ -110,6 +110,16 @@ def sentence_of(error: BaseException) -> str | None:
         return f"the database cannot be used: {error}. {hint}"
     inner = error.__cause__ or error.__context__
     return _of_system(inner) if isinstance(inner, OSError) and _is_io(error) else None
+
+
+def shortened(text: str, most: int = 2_000) -> str:
+    """A text without its middle, if it is long: what is quoted in an error may have any size.
+
+    Examples:
+        >>> shortened("abcdefghij", 6)
+        'abc...hij'
+    """
+    return text if len(text) <= most else f"{text[: most // 2]}...{text[-(most // 2) :]}"
 
 
 def _of_package(name: str) -> str | None:

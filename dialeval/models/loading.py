@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from dialeval.download_checks import guard_headers
 from dialeval.errors import BadInput
 
 _CODE = "it brings its own code (`auto_map` in its config.json), which dialeval does not run."
@@ -46,6 +47,7 @@ def from_pretrained(
         BadInput: It cannot be loaded, or brings code that is not trusted.
     """
     import_module("dialeval.models.architectures")  # ours are loaded by Auto classes too
+    guard_headers()
     try:
         return kind.from_pretrained(name, trust_remote_code=trust_remote_code, **options)
     except BadInput:

@@ -15,6 +15,7 @@ from transformers import (
 
 import dialeval.models.architectures  # noqa: F401  registers them
 from dialeval.dialogues import BadInput
+from dialeval.download_checks import DownloadMismatch
 from dialeval.downloads import revision_of, snapshot
 from dialeval.models.loading import first_line, from_pretrained
 from dialeval.saved import read_object
@@ -36,6 +37,8 @@ def download(name: str, options: dict[str, Any]) -> Path | None:
     chosen = {key: options[key] for key in ("revision", "local_files_only") if key in options}
     try:
         head = snapshot(name, **chosen, allow_patterns=[SETTINGS, "adapter_config.json"])
+    except DownloadMismatch:
+        raise
     except BadInput:  # an error about the name is raised where the model is loaded
         return None
     if not (head / SETTINGS).is_file() and not is_adapter(head):

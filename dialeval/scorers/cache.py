@@ -44,5 +44,7 @@ class ScoreCache:
         """Add scores, and write them to the file."""
         pairs = list(zip(keys, scores.tolist(), strict=True))
         self._scores.update(pairs)
-        with self.path.open("a", encoding="ascii") as file:
-            file.writelines(f"{key} {score.hex()};\n" for key, score in pairs)
+        lines = "".join(f"{key} {score.hex()};\n" for key, score in pairs)
+        # One call: several processes may append, and a buffer would be cut within a line.
+        with self.path.open("ab", buffering=0) as file:
+            file.write(lines.encode("ascii"))

@@ -164,6 +164,29 @@ class Campaign:
         alarm = partial(signal.setitimer, signal.ITIMER_REAL, seconds)
         return self._run(partial(_kill_by_alarm, alarm), self.timeout)
 
+    def chain(self, step: int, rng: random.Random) -> Iterator[tuple[dict[str, Any], str] | None]:
+        """Kill again and again, each run some calls after its start, until one ends.
+
+        Args:
+            step (`int`):
+                Calls between two kills, on average.
+            rng (`random.Random`):
+                Of the draws.
+
+        Yields:
+            `None` for each kill, then the output and the message of the run that ended.
+        """
+        folder, argv = self._fresh(), self.job.argv
+        while True:
+            kill = KillPoint(rng.randint(1, 2 * step)).install
+            outcome = harness.run(argv, folder, timeout=self.timeout, before=kill)
+            if outcome.code != -signal.SIGKILL:
+                break
+            argv = [*self.job.argv, *self.job.resume]
+            yield None
+        message = "" if outcome.kind == "accepted" else outcome.log[-1500:] or outcome.kind
+        yield contents(folder), message
+
     def _run(self, before: Callable[[], None], timeout: float) -> tuple[bool, dict[str, Any], str]:
         folder = self._fresh()
         first = harness.run(self.job.argv, folder, timeout=timeout, before=before)
@@ -237,9 +260,9 @@ def moments(calls: int, most: int, rng: random.Random) -> list[int]:
 
 
 def campaign(
-    name: str, folder: Path, most: int, at_random: int, seed: int = 0
-) -> Iterator[tuple[str, str]]:
-    """Kill a command at file-system calls and at random moments.
+    name: str, folder: Path, most: int, at_random: int, chains: int = 0, seed: int = 0
+) -> Iterator[tuple[str, str, int]]:
+    """Kill a command at file-system calls, at random moments, and many times in one run.
 
     Args:
         name (`str`):
@@ -250,11 +273,13 @@ def campaign(
             Calls to kill at; all if there are no more.
         at_random (`int`):
             Kills after a random time.
+        chains (`int`, *optional*, defaults to 0):
+            Runs that are killed about 20 times before they end.
         seed (`int`, *optional*, defaults to 0):
             Of the draws.
 
     Yields:
-        `tuple[str, str]`: The moment, and what differs after the rerun, or `""`.
+        `tuple[str, str, int]`: The moment, what differs after the rerun or `""`, and the kills.
     """
     rng, run = random.Random(seed), Campaign(name, folder)
     whole, calls, seconds = run.whole()
@@ -262,14 +287,18 @@ def campaign(
     for call in moments(calls, most, rng):
         was_killed, rerun, message = run.killed_at(call)
         wrong = message or ("" if was_killed else "it was not killed") or difference(whole, rerun)
-        yield f"{name}, call {call}", wrong
+        yield f"{name}, call {call}", wrong, 1
     for _ in range(at_random):
         moment = rng.random() * seconds
         _, rerun, message = run.killed_after(moment)
-        yield f"{name}, after {moment:.2f} s", message or difference(whole, rerun)
+        yield f"{name}, after {moment:.2f} s", message or difference(whole, rerun), 1
+    for _ in range(chains):
+        *killed, end = run.chain(max(4, calls // 20), rng)
+        rerun, message = end or ({}, "it did not end")
+        yield f"{name}, {len(killed)} in a row", message or difference(whole, rerun), len(killed)
 
 
-def main(names: list[str], most: int, at_random: int) -> int:
+def main(names: list[str], most: int, at_random: int, chains: int = 0) -> int:
     """Print the counts; the exit code says whether every rerun was equal."""
     harness.warm_up()
     total = wrong = 0
@@ -278,12 +307,13 @@ def main(names: list[str], most: int, at_random: int) -> int:
         (Path(folder) / "material").mkdir()
         material.write_corpora(Path(folder) / "material")
         for name in names:
-            results = list(campaign(name, Path(folder), most, at_random))
-            bad = [(moment, what) for moment, what in results if what]
-            print(f"{name}: {len(results) - len(bad)} of {len(results)} reruns equal", flush=True)
-            for moment, what in bad:
-                print(f"  {moment}: {what}", flush=True)
-            total, wrong = total + len(results), wrong + len(bad)
+            kills = bad = 0
+            for moment, what, number in campaign(name, Path(folder), most, at_random, chains):
+                kills, bad = kills + number, bad + number * bool(what)
+                if what:
+                    print(f"  {moment}: {what}", flush=True)
+            print(f"{name}: {kills - bad} of {kills} reruns equal", flush=True)
+            total, wrong = total + kills, wrong + bad
     print(f"kills: {total - wrong} of {total} reruns equal, {time.monotonic() - start:.0f} s")
     return int(wrong > 0)
 
@@ -293,4 +323,4 @@ if __name__ == "__main__":
 
     numbers = [int(word) for word in sys.argv[1:] if word.isdigit()]
     chosen = [word for word in sys.argv[1:] if not word.isdigit()] or list(JOBS)
-    sys.exit(main(chosen, *(numbers or [10_000, 5])[:2]))
+    sys.exit(main(chosen, *(numbers or [10_000, 5, 1])[:3]))

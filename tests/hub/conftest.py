@@ -94,7 +94,9 @@ def fresh(started):
 
     def run(code: str, given=None, **options):
         process = started(code, **options)
-        out, err = process.communicate(json.dumps(given), timeout=300)
+        out, err = process.communicate(
+            json.dumps(given), timeout=1200
+        )  # of a machine that is busy with other work
         assert process.returncode == 0, err[-4000:]
         return json.loads(out.splitlines()[-1])
 

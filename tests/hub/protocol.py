@@ -4,10 +4,33 @@ import hashlib
 import json
 import threading
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 WRITER, READER = "hf_writerwriterwriterwriter", "hf_readerreaderreaderreader"
 BINARY = (".safetensors", ".skops", ".parquet", ".png")  # what goes through LFS
+
+
+def git_hash(path: Path) -> str:
+    """The hash that git gives to a file."""
+    content = path.read_bytes()
+    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+
+
+def etag_of(name: str, path: Path) -> str:
+    """The ETag of a file as on the Hub: SHA-256 with LFS, otherwise the hash of git."""
+    return (
+        hashlib.sha256(path.read_bytes()).hexdigest() if name.endswith(BINARY) else git_hash(path)
+    )
+
+
+def sibling(name: str, path: Path) -> dict[str, Any]:
+    """A file in the description of a repository."""
+    size = path.stat().st_size
+    row: dict[str, Any] = {"rfilename": name, "size": size, "blobId": git_hash(path)}
+    if name.endswith(BINARY):
+        row["lfs"] = {"sha256": etag_of(name, path), "size": size, "pointerSize": 100}
+    return row
 
 
 @dataclass

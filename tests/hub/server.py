@@ -12,7 +12,17 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from tests.hub.protocol import BINARY, READER, ROUTES, WRITER, Fault, Repo
+from tests.hub.protocol import (
+    BINARY,
+    READER,
+    ROUTES,
+    WRITER,
+    Fault,
+    Repo,
+    etag_of,
+    git_hash,
+    sibling,
+)
 
 
 class Hub(ThreadingHTTPServer):
@@ -317,13 +327,13 @@ class Handler(BaseHTTPRequestHandler):
                 "private": self.repo.private, "disabled": False, "tags": [], "downloads": 0,
                 "likes": 0, "lastModified": "2026-01-01T00:00:00.000Z",
                 "createdAt": "2026-01-01T00:00:00.000Z",
-                "siblings": [{"rfilename": path} for path in files],
+                "siblings": [sibling(path, self.server.blob(oid)) for path, oid in files.items()],
             }
         )  # fmt: skip
 
     def _entry(self, path: str, oid: str) -> dict[str, Any]:
         size = self.server.blob(oid).stat().st_size
-        entry = {"type": "file", "path": path, "size": size, "oid": oid[:40]}
+        entry = {"type": "file", "path": path, "size": size, "oid": git_hash(self.server.blob(oid))}
         if path.endswith(BINARY):
             entry["lfs"] = {"oid": oid, "size": size, "pointerSize": 100}
         return entry
@@ -366,7 +376,11 @@ class Handler(BaseHTTPRequestHandler):
             self.refuse(404, "none", **commit, **{"X-Error-Code": "EntryNotFound"})
             return
         content = self.server.blob(oid).read_bytes()
-        head = {**commit, "ETag": f'"{oid}"', "Accept-Ranges": "bytes"}
+        head = {
+            **commit,
+            "ETag": f'"{etag_of(path, self.server.blob(oid))}"',
+            "Accept-Ranges": "bytes",
+        }
         if path.endswith(BINARY):
             head |= {"X-Linked-Etag": f'"{oid}"', "X-Linked-Size": str(len(content))}
         wanted = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range") or "")

@@ -66,7 +66,7 @@ def runs(hub, commands, folders, tmp_path_factory):
     hub.fail(r"GET /api/models/me/gated", 403, times=9, headers=gated)
     hub.put("models/me/gated", {"scorer.json": "{}"})
     hub.put("models/me/stale", {"scorer.json": (length / "scorer.json").read_bytes()})
-    hub.fail(r"GET /api/models/me/stale(/revision/\w+)?$", 503, times=99, after=2)
+    hub.fail(r"GET /api/models/me/stale(/revision/\w+)?$", 503, times=99, after=1)
     hub.put("models/me/foreign", {"weights.bin": b"\x80", "README.md": "not a dialeval card"})
     hub.put("models/me/brief", {"scorer.json": (length / "scorer.json").read_bytes()})
     lines = {
