@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from dialeval.errors import BadInput
 from dialeval.metrics.results import RunResults
 
 _NOT_A_KEY = re.compile(r"[^\w\-. /]+")  # the signs that MLflow accepts are the fewest
@@ -18,13 +19,14 @@ def tracked_numbers(results: RunResults) -> dict[str, float]:
         >>> from dialeval.metrics.results import Result
         >>> row = Result("adversuc", "bot", "svm", 0.25, 0.2, 0.3, 400, "s")
         >>> tracked_numbers(RunResults(results=(row,)))
-        {'adversuc/bot/svm': 0.25, 'adversuc/bot/svm/low': 0.2, 'adversuc/bot/svm/high': 0.3}
+        {'adversuc/bot/svm': 0.25, 'adversuc/bot/svm_low': 0.2, 'adversuc/bot/svm_high': 0.3}
     """
     numbers: dict[str, float] = {}
     for row in results.results:
         parts = [part for part in (row.metric, row.system, row.evaluator) if part]
         key = "/".join(_NOT_A_KEY.sub("_", part.replace("/", "_")) for part in parts)
-        values = {key: row.value, f"{key}/low": row.low, f"{key}/high": row.high}
+        # No key may be another one's folder: MLflow's file store has a file for every key.
+        values = {key: row.value, f"{key}_low": row.low, f"{key}_high": row.high}
         numbers |= {name: float(value) for name, value in values.items() if math.isfinite(value)}
     return numbers
 
@@ -54,6 +56,9 @@ def log_results(results: RunResults, tracker: str, project: str, folder: Path) -
 
     Returns:
         `int`: How many numbers were logged.
+
+    Raises:
+        BadInput: The tracker refuses; the results are in their folder nevertheless.
     """
     from accelerate import Accelerator
 
@@ -64,8 +69,13 @@ def log_results(results: RunResults, tracker: str, project: str, folder: Path) -
     }
     accelerator = Accelerator(cpu=True, log_with=tracker, project_dir=str(folder))
     options = {tracker: names[tracker]} if tracker in names else {}
-    accelerator.init_trackers(project, tracked_settings(results), options)
     numbers = tracked_numbers(results)
-    accelerator.log(numbers, step=0)
-    accelerator.end_training()
+    try:
+        accelerator.init_trackers(project, tracked_settings(results), options)
+        accelerator.log(numbers, step=0)
+        accelerator.end_training()
+    except Exception as error:  # a tracker raises anything: no server, no login, no space
+        reason = " ".join(str(error).split()) or type(error).__name__
+        hint = f"The results are in {folder}; set the tracker up and run the command again."
+        raise BadInput(f"{tracker} could not log the run: {reason}", hint=hint) from None
     return len(numbers)

@@ -62,6 +62,29 @@ def test_names_are_keys_that_every_tracker_accepts_and_verdicts_are_settings():
         results=(row,), verdicts=(Verdict("bot", "distinguishable", "Why."),), signature="x"
     )
     assert tracked_numbers(results) == {
-        "adversuc/a_b_ _c_/svm": 0.4, "adversuc/a_b_ _c_/svm/low": 0.3,
+        "adversuc/a_b_ _c_/svm": 0.4, "adversuc/a_b_ _c_/svm_low": 0.3,
     }  # fmt: skip
     assert tracked_settings(results)["verdict/bot"] == "distinguishable"
+
+
+def test_no_key_is_the_folder_of_another_one():
+    row = Result("adversuc", "bot", "svm", 0.4, 0.3, 0.5, 80, "s")
+    keys = list(tracked_numbers(RunResults(results=(row,))))
+    assert len(keys) == 3
+    assert not [one for one in keys for other in keys if other.startswith(f"{one}/")]
+
+
+def test_a_tracker_that_refuses_is_one_sentence_and_the_results_are_there(
+    run, scores, monkeypatch
+):
+    from accelerate import Accelerator
+
+    def refuse(*_, **__):
+        raise RuntimeError("no server at\nhttp://localhost:5000")
+
+    monkeypatch.setattr(Accelerator, "init_trackers", refuse)
+    code, _, err = run("ere", "--scores", scores, "-o", "x", "--log-with", "trackio")
+    assert code == 2 and "Traceback" not in err
+    sentence = "trackio could not log the run: no server at http://localhost:5000"
+    assert sentence in " ".join(err.split())
+    assert RunResults.load("x").results
