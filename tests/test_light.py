@@ -110,5 +110,5 @@ def test_refusals_import_nothing_heavy(tmp_path):
 
 def test_every_heavy_package_has_an_extra():
     assert {extra_of(name) for name in HEAVY} == {"torch"}
-    assert "dialeval[inspect]" in sentence_of(ModuleNotFoundError("x", name="inspect_ai.log"))
+    assert "dialeval[trl]" in sentence_of(ModuleNotFoundError("x", name="trl.trainer"))
     assert sentence_of(ModuleNotFoundError("x", name="unknown")) is None

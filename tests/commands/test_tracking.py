@@ -74,9 +74,7 @@ def test_no_key_is_the_folder_of_another_one():
     assert not [one for one in keys for other in keys if other.startswith(f"{one}/")]
 
 
-def test_a_tracker_that_refuses_is_one_sentence_and_the_results_are_there(
-    run, scores, monkeypatch
-):
+def test_a_tracker_that_refuses_is_one_sentence_and_the_results_are_there(run, scores, monkeypatch):
     from accelerate import Accelerator
 
     def refuse(*_, **__):

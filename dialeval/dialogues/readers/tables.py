@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 from dialeval.dialogues.formats import Head, reader
+from dialeval.dialogues.readers.inspect_logs import is_inspect_log
 from dialeval.dialogues.readers.logs import (
     PREFERENCE,
     preference_record,
@@ -244,7 +245,12 @@ def _is_chat(head: Head) -> bool:
     """Messages with roles; a log of requests has the answer elsewhere, a messenger has times."""
     has_roles = bool({"role", "from"} & head.keys)
     is_other = {"simulations", "choices", "request"} & head.fields or "from_id" in head.keys
-    return has_roles and not is_other and bool(set(MESSAGE_LISTS) & head.fields)
+    return (
+        has_roles
+        and not is_other
+        and not is_inspect_log(head)
+        and bool(set(MESSAGE_LISTS) & head.fields)
+    )
 
 
 def _has_header(head: Head, delimiter: str) -> bool:
