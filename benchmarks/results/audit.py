@@ -1,10 +1,11 @@
 """Coverage of `dialeval audit` on planted mixtures of real human and machine replies.
 
-`python -m benchmarks.results.audit` needs ../shared/data (or DIALEVAL_SHARED_DATA).
+`python -m benchmarks.results.audit [SOURCE ...]` needs ../shared/data (or DIALEVAL_SHARED_DATA).
 DIALEVAL_AUDIT_REPEATS sets how often each mixture is planted.
 """
 
 import os
+import sys
 import tempfile
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from dialeval.dialogues import Passages, by_author, read, to_passages
 from dialeval.dialogues.storage import iterate
-from dialeval.metrics.audit_results import AuditResults
+from dialeval.metrics.audit_results import KNOWN_ONLY, NEITHER, AuditResults
 from dialeval.protocols.audit import audit
 from dialeval.protocols.evaluation.evaluators import FitContext
 from dialeval.settings.audit import AuditRun
@@ -24,7 +25,12 @@ SOURCES = {  # folder, machine of the file, machine of the data, dialogues: know
     "EmpatheticDialogues, MIME": ("empathetic_outputs/mime.txt", "topk", "topk", 200, 400),
     "DSTC7, TeamG": ("dstc7", "TeamG", "TeamG", 200, 400),
     "DSTC7, TeamB known, TeamG planted": ("dstc7", "TeamB", "TeamG", 200, 400),
-}
+    "DSTC7, TeamG known, TeamF planted": ("dstc7", "TeamG", "TeamF", 200, 400),
+    "DSTC7, TeamD known, TeamA planted": ("dstc7", "TeamD", "TeamA", 200, 400),
+    "EmpatheticDialogues, MoEL known, its baseline planted": (
+        "empathetic_outputs/moel.txt", "moe", "trs", 200, 400,
+    ),
+}  # fmt: skip
 
 
 def plant(
@@ -99,9 +105,11 @@ def repeat(
 def main() -> None:
     """Print bias, error, coverage and width of the interval for every source and share."""
     repeats = int(os.environ.get("DIALEVAL_AUDIT_REPEATS", "20"))
-    print("| data | planted | mean estimate | RMSE | covered | width | misfit found |")
-    print("|---|---|---|---|---|---|---|")
-    for source in SOURCES:
+    print(
+        "| data | planted | mean estimate | RMSE | covered | width | no share | another machine |"
+    )
+    print("|---|---|---|---|---|---|---|---|")
+    for source in sys.argv[1:] or SOURCES:
         for share in SHARES:
             with tempfile.TemporaryDirectory() as folder:
                 settings = AuditRun(output_dir=folder, overwrite=True, seeds=2)
@@ -114,14 +122,14 @@ def _print_row(source: str, share: float, rows: list[tuple[AuditResults, float]]
     error = np.array([result.value - truth for result, truth in numbers])
     covered = [result.low <= truth <= result.high for result, truth in numbers]
     width = np.mean([result.high - result.low for result, _ in numbers])
-    misfits = [
-        check for item, _ in rows for check in item.checks
-        if check.name == "fit of the mixture" and not check.passed
-    ]  # fmt: skip
+    refused = sum(item.kind == KNOWN_ONLY for item, _ in rows)
+    unexplained = [
+        check.value for item, _ in rows for check in item.checks if check.name == NEITHER
+    ]
     print(
         f"| {source} | {share:.0%} | {np.mean([result.value for result, _ in numbers]):.3f} | "
         f"{np.sqrt((error**2).mean()):.3f} | {sum(covered)} of {len(covered)} | {width:.3f} | "
-        f"{len(misfits)} |",
+        f"{refused} of {len(rows)} | {np.mean(unexplained):.3f} |",
         flush=True,
     )
 

@@ -8,8 +8,17 @@ from dialeval.registry import import_object
 
 SHARE, AT_MOST, UNLIKE = "share", "at most", "unlike the reference"
 """What an audit can give: with both known samples, with machines only, with a reference only."""
-METRICS = {SHARE: "machine_share", AT_MOST: "machine_share_at_most", UNLIKE: "unlike_reference"}
+KNOWN_ONLY = "like the machine file"
+"""In place of `SHARE` where the data are no mixture of the known samples: only this share."""
+METRICS = {
+    SHARE: "machine_share",
+    KNOWN_ONLY: "known_machine_share",
+    AT_MOST: "machine_share_at_most",
+    UNLIKE: "unlike_reference",
+}
 """Name of the number in `results`."""
+FIT, NEITHER = "fit of the mixture", "replies like neither"
+"""Names of the checks that must pass before there is a share."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +100,7 @@ class AuditResults(RunResults):
 
     Args:
         kind (`str`, *optional*):
-            `SHARE`, `AT_MOST` or `UNLIKE`.
+            `SHARE`, `KNOWN_ONLY`, `AT_MOST` or `UNLIKE`.
         text (`str`, *optional*):
             The result in a sentence.
         checks (`tuple[AuditCheck, ...]`, *optional*):
@@ -117,8 +126,8 @@ class AuditResults(RunResults):
 
     @property
     def share(self) -> float:
-        """The share, or the bound."""
-        return self.results[0].value
+        """The share, or the bound; NaN where the data are no mixture of the known samples."""
+        return float("nan") if self.kind == KNOWN_ONLY else self.results[0].value
 
     def __str__(self) -> str:
         return str(import_object("dialeval.reports.audit:to_text", "dialeval")(self))

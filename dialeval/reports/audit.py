@@ -11,14 +11,25 @@ from rich.table import Table
 from rich.text import Text
 
 from dialeval.files import atomic_write_text
-from dialeval.metrics.audit_results import AT_MOST, SHARE, AuditGroup, AuditResults, ScoreBin
+from dialeval.metrics.audit_results import (
+    AT_MOST,
+    KNOWN_ONLY,
+    SHARE,
+    AuditGroup,
+    AuditResults,
+    ScoreBin,
+)
 from dialeval.reports.drawing import Frame
 from dialeval.reports.format import NONE, format_p_value, one_line, plural
 from dialeval.reports.sections import SectionView, TableView, render_sections
 
 IN_TERMINAL, IN_PAGE = (10, 20), (200, 1_000)
 """Groups that are listed, and most of them where more stand out."""
-_TITLES = {SHARE: "Share of machine-written replies", AT_MOST: "At most machine-written"}
+_TITLES = {
+    SHARE: "Share of machine-written replies",
+    KNOWN_ONLY: "Share like the machine file; no share of all machines",
+    AT_MOST: "At most machine-written",
+}
 _CAN = (
     "It estimates which share of the replies machines wrote, over all of them or by group, with "
     "an interval. The evaluator's errors are corrected for: how often it takes a human for a "
@@ -27,7 +38,8 @@ _CAN = (
     "evaluator. It does not cover humans or machines of the data who write differently from the "
     "known ones: a machine that is not in the machine file can be missed, and people who are not "
     "in the reference (other topics, second-language writers, a formal style) can count as "
-    "machines. The checks below find some such cases, not all.",
+    "machines. The checks below find some such cases, not all. Where they find that the data are "
+    "no mixture of the known samples, no share is given, only what looks like the machine file.",
 )
 _CANNOT = (
     "It does not show that a given reply, or a given person's reply, was written by a machine, "

@@ -8,7 +8,15 @@ import pytest
 
 import dialeval
 from dialeval.dialogues import BadInput, Passage, Turn, to_passages
-from dialeval.metrics.audit_results import AT_MOST, SHARE, UNLIKE, AuditResults
+from dialeval.metrics.audit_results import (
+    AT_MOST,
+    FIT,
+    KNOWN_ONLY,
+    NEITHER,
+    SHARE,
+    UNLIKE,
+    AuditResults,
+)
 from dialeval.protocols.audit import audit
 from dialeval.reports.audit import audit_page, to_text
 from dialeval.settings.audit import AuditRun
@@ -126,8 +134,53 @@ def test_data_that_are_no_mixture_fail_the_check(known, tmp_path):
         for row in data.to_list()
     ]
     results = audited(tmp_path, data.from_list(rows, features=data.features), *known)
-    fit = next(check for check in results.checks if check.name == "fit of the mixture")
+    fit = next(check for check in results.checks if check.name == FIT)
     assert not fit.passed and fit.text in results.warnings
+    assert results.kind == KNOWN_ONLY
+
+
+OTHER_MACHINE = ["ship", "sail", "harbour", "captain", "wave", "storm", "anchor", "rope"]
+
+
+def test_replies_of_another_machine_are_noticed_and_no_share_is_given(known, tmp_path):
+    data = replies(200, 0.3, 3, "data", machine_words=OTHER_MACHINE)
+    results = audited(tmp_path, data, *known)
+    check = next(check for check in results.checks if check.name == NEITHER)
+    assert not check.passed and check.p_value <= 0.05
+    assert check.value == pytest.approx(0.3, abs=0.12)
+    assert results.kind == KNOWN_ONLY and np.isnan(results.share)
+    assert results.results[0].metric == "known_machine_share"
+    page, text = audit_page(results), to_text(results)
+    saved = json.loads((tmp_path / "results.json").read_text())
+    for output in (page, " ".join(text.split()), saved["text"]):
+        assert "No share of machine-written replies can be given" in output
+    assert AuditResults.load(tmp_path).kind == KNOWN_ONLY
+
+
+def test_a_share_says_from_where_on_another_machine_is_noticed(known, tmp_path):
+    results = audited(tmp_path, replies(200, 0.2, 3, "data"), *known)
+    check = next(check for check in results.checks if check.name == NEITHER)
+    assert check.passed and "from a share of about" in check.text
+    assert results.kind == SHARE and results.share == results.results[0].value
+
+
+def test_people_who_differ_are_compared_as_people_where_they_are_named(tmp_path):
+    def crowd(name, seed):
+        rng = random.Random(seed)
+        rows = []
+        for worker in range(16):
+            words = rng.sample(COMMON, 9)  # everyone has their own words
+            part = replies(12, 0, seed + worker, f"{name}{worker}", words=words)
+            rows += [
+                {**row, "extra": json.dumps({"worker": f"{name}{worker}"})}
+                for row in part.to_list()
+            ]
+        return part.from_list(rows, features=part.features)
+
+    machine = replies(150, 1, 2, "machine")
+    results = audited(tmp_path, crowd("d", 100), crowd("r", 200), machine, by="worker")
+    check = next(check for check in results.checks if check.name == NEITHER)
+    assert check.passed and check.p_value > 0.05
 
 
 def test_other_contexts_are_named(known, tmp_path):

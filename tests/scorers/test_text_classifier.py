@@ -96,7 +96,7 @@ def test_a_direction_that_is_wrong_for_every_system_is_said(folder):
     frozen = load_frozen("hf:detector", f"hf:{folder}#Real")
     assert frozen.check_direction(high, {"bot": low}, 0) == ""
     warning = frozen.check_direction(low, {"bot": high}, 0)
-    assert "AUROC on training dialogues: bot 0.00" in warning and "--human-label" in warning
+    assert "of them: bot 0.00" in warning and "--human-label" in warning
     assert frozen.check_direction(low, {"bot": high, "same": low}, 0) == ""
     assert (
         load_frozen("hf:detector", f"hf:{folder}#Fake").check_direction(low, {"b": high}, 0) == ""
@@ -131,3 +131,29 @@ def test_another_encoder_is_read_once_and_its_vectors_are_means(tmp_path):
     assert scorer(rows)[:20].mean() > scorer(rows)[20:].mean()
     fit_function(spec)(rows, 1, context)
     assert len(context.encoders) == 1
+
+
+def test_a_wrong_direction_is_said_where_piles_share_no_contexts(folder, tmp_path):
+    from dialeval.protocols.unpaired import evaluate_piles, make_piles
+    from dialeval.settings.evaluation import EvaluationRun
+
+    scorer = TextClassifierScorer.from_pretrained(str(folder))
+    texts = sorted((f"{a} {b}" for a in WORDS[2:] for b in WORDS[2:]),
+                   key=lambda text: scorer(to_passages(passages(text)))[0])  # fmt: skip
+
+    def pile(name, replies, author):
+        return to_passages(
+            Passage((Turn("A", f"{name} {number}"),), text, author, f"{name}{number}",
+                    f"{name}{number // 2}")
+            for number, text in enumerate(replies * 4)
+        )  # fmt: skip
+
+    low, high = texts[:12], texts[12:24]
+    for human, system, is_wrong in ((low, high, True), (high, low, False)):
+        piles = make_piles(pile("h", human, "human"), {"bot": pile("s", system, "bot")})
+        run = EvaluationRun(
+            evaluators=[f"hf:{folder}#Real", "surface"], seeds=1, folds=2,
+            output_dir=str(tmp_path / str(is_wrong)),
+        )  # fmt: skip
+        warnings = evaluate_piles(piles, run).warnings
+        assert any("--human-label" in text for text in warnings) == is_wrong

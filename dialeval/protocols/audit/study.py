@@ -10,7 +10,10 @@ from dialeval.dialogues import BadInput, Passages
 from dialeval.dialogues.types import text_key
 from dialeval.metrics.audit_results import (
     AT_MOST,
+    FIT,
+    KNOWN_ONLY,
     METRICS,
+    NEITHER,
     SHARE,
     UNLIKE,
     AuditCheck,
@@ -22,6 +25,7 @@ from dialeval.metrics.results import Result, plain, signature
 from dialeval.protocols.audit.bounds import Bound, largest_share_of
 from dialeval.protocols.audit.checks import fit_check, separation_check, shift_check
 from dialeval.protocols.audit.groups import FEW_PEOPLE, audit_groups, known_people
+from dialeval.protocols.audit.neither import neither_check
 from dialeval.protocols.audit.samples import (
     DATA,
     MACHINE,
@@ -140,14 +144,20 @@ class Audit:
         sums = scores.per_unit(units)
         separation = separation_check(scores, sums, run.seed)
         estimate = estimate_share(scores, sums, run.resamples, run.level, run.seed)
-        checks = [separation, fit_check(sums, run.seed)]
+        neither = neither_check(
+            (data, reference, machine), estimate.value, self.fit_context.features, LEAST_GROUPS,
+            run.seed,
+        )  # fmt: skip
         shift = shift_check(self.fit, data, reference, run.seed, self.fit_context)
-        checks += [shift] if shift is not None else []
+        optional = [check for check in (neither, shift) if check is not None]
+        checks = [separation, fit_check(sums, run.seed), *optional]
+        is_mixture = all(check.passed for check in checks if check.name in (FIT, NEITHER))
+        kind = SHARE if is_mixture else KNOWN_ONLY
         groups = self._groups(scores, data, reference)
         details = {"moments": estimate.moments, "seeds": list(estimate.seeds)}
-        result = self._result(SHARE, Bound(estimate.value, estimate.low, estimate.high), data,
-                              details)  # fmt: skip
-        return self._results(SHARE, result, data, settings, checks, groups, score_bins(sums))
+        bound = Bound(estimate.value, estimate.low, estimate.high)
+        result = self._result(kind, bound, data, details)
+        return self._results(kind, result, settings, checks, groups, score_bins(sums))
 
     def _bound(self, data: Sample, known: Sample, settings: Mapping[str, Any]) -> AuditResults:
         """With one known sample: how much can be like it at most."""
@@ -166,7 +176,7 @@ class Audit:
             checks += [shift] if shift is not None else []
         if run.by:
             self.warnings.append("Shares by group need both --reference and --machine.")
-        return self._results(kind, self._result(kind, bound, data, {}), data, settings, checks)
+        return self._results(kind, self._result(kind, bound, data, {}), settings, checks)
 
     def _groups(self, scores: BinnedScores, data: Sample, reference: Sample) -> list[AuditGroup]:
         run = self.run
@@ -192,7 +202,6 @@ class Audit:
         self,
         kind: str,
         result: Result,
-        data: Sample,
         settings: Mapping[str, Any],
         checks: list[AuditCheck],
         groups: list[AuditGroup] | None = None,

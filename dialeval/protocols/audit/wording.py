@@ -1,6 +1,6 @@
 """The result of an audit in a sentence, for each kind of known samples."""
 
-from dialeval.metrics.audit_results import AT_MOST, SHARE
+from dialeval.metrics.audit_results import AT_MOST, KNOWN_ONLY, SHARE
 from dialeval.metrics.results import Result
 
 
@@ -9,7 +9,7 @@ def result_text(kind: str, result: Result, level: float) -> str:
 
     Args:
         kind (`str`):
-            `SHARE`, `AT_MOST` or `UNLIKE`.
+            `SHARE`, `KNOWN_ONLY`, `AT_MOST` or `UNLIKE`.
         result (`Result`):
             The number with its interval.
         level (`float`):
@@ -27,6 +27,14 @@ def result_text(kind: str, result: Result, level: float) -> str:
         return (
             f"{numbers} {of} are machine-written ({level:.0%} interval), if the data's humans "
             f"write like the reference and its machines like the machine file.{none}"
+        )
+    if kind == KNOWN_ONLY:
+        return (
+            "No share of machine-written replies can be given: the data are no mixture of the "
+            f"reference and the machine file. {numbers} {of} look like the machine file "
+            f"({level:.0%} interval); the share that other machines wrote is not known. Give "
+            "replies of every machine that may be in the data, and a reference from the same "
+            "source."
         )
     if kind == AT_MOST:
         return (

@@ -88,7 +88,7 @@ class FrozenScorer:
             human (`Passages`):
                 Human responses.
             systems (`Mapping[str, Passages]`):
-                Responses of systems to the same contexts.
+                Responses of systems, to the same contexts or to others.
             seed (`int`):
                 Of the half.
 
@@ -97,22 +97,27 @@ class FrozenScorer:
         """
         if not getattr(self.scorer, "checks_direction", False) or not systems:
             return ""
-        rows = np.flatnonzero(folds(human, 2, seed) == 0)[:DIRECTION_ROWS]
-        human_scores = self(human.select(rows))
+        human_scores = self._half(human, seed)
         values = []
         for answers in systems.values():
-            difference = np.subtract.outer(human_scores, self(answers.select(rows)))
+            difference = np.subtract.outer(human_scores, self._half(answers, seed))
+            if not difference.size:
+                return ""
             values.append(float((np.sign(difference).mean() + 1) / 2))
-        if not len(rows) or max(values) >= WRONG_DIRECTION:
+        if max(values) >= WRONG_DIRECTION:
             return ""
         areas = ", ".join(
             f"{name} {value:.2f}" for name, value in zip(systems, values, strict=True)
         )
         return (
             f"{self.name} gives human responses lower scores than those of every system (AUROC on "
-            f"{len(rows)} contexts: {areas}): it may mean another class by human. Check "
+            f"{len(human_scores)} of them: {areas}): it may mean another class by human. Check "
             "--human-label."
         )
+
+    def _half(self, passages: Passages, seed: int) -> np.ndarray:
+        """Scores of responses from one half of the dialogues."""
+        return self(passages.select(np.flatnonzero(folds(passages, 2, seed) == 0)[:DIRECTION_ROWS]))
 
     def choose_threshold(self, human: Passages, folder: RunFolder, key: str) -> str:
         """Choose a threshold from human responses alone, if there is none yet.

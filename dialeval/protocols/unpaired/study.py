@@ -104,9 +104,16 @@ class PileStudy:
         )
         self.folder.check(settings, difference_of_settings, overwrite=self.run.overwrite)
         with self.folder.lock():
+            self._check_directions()
             findings = {name: self._evaluate(name) for name in self.data.systems}
             self.profile = compare_behaviour(self.data.human, self.data.systems, self.run.seed)
             return self._write(findings, plain(settings))
+
+    def _check_directions(self) -> None:
+        """Warn of evaluators of others whose scores seem to mean the opposite."""
+        for scorer in self.frozen.values():
+            text = scorer.check_direction(self.data.human, self.data.systems, self.run.seed)
+            self.warnings += [text] if text else []
 
     def _evaluate(self, system: str) -> SystemFindings:
         """All numbers about one system."""
@@ -133,12 +140,10 @@ class PileStudy:
         return SystemFindings(piles, tables, readings, format_leaks)
 
     def _choose_thresholds(self, piles: PilePair) -> None:
-        for name, scorer in self.frozen.items():
+        for scorer in self.frozen.values():
             key = text_key([scorer.key, self.contents[""], "unpaired"])
             warning = scorer.choose_threshold(piles.human, self.folder, key)
-            if warning and warning not in self.warnings:
-                self.warnings.append(warning)
-            del name
+            self.warnings += [warning] if warning else []
 
     def _tables(self, system: str, piles: PilePair) -> PileTables:
         key = text_key([self.contents[""], self.contents[system], str(self.folds)])
