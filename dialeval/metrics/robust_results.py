@@ -1,6 +1,6 @@
 """Results of training against perturbations: Table 2 of Niu and Bansal (2018), with verdicts."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from dialeval.metrics.results import Result, RunResults
@@ -94,6 +94,9 @@ class TargetRow:
             On normal test contexts, per token of its tokenizer.
         signature (`str`, *optional*):
             How it was trained.
+        context_gain (`Estimate`, *optional*):
+            log p per token of the reference given its context, minus that given the context of
+            another dialogue: 0 if the generator does not read what it answers.
     """
 
     name: str
@@ -101,6 +104,12 @@ class TargetRow:
     vocabulary: int
     perplexity: Estimate
     signature: str = ""
+    context_gain: Estimate = field(default_factory=lambda: Estimate(float("nan")))
+
+    @property
+    def reads_context(self) -> bool:
+        """Whether the gain from its context is significantly above 0."""
+        return self.context_gain.low > 0
 
 
 @dataclass(frozen=True)

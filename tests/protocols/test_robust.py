@@ -2,11 +2,12 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from dialeval.dialogues import BadInput
+from dialeval.dialogues import BadInput, iterate
 from dialeval.metrics.overlap import bleu, bleu_counts
 from dialeval.metrics.robust_results import (
     ALL,
@@ -25,9 +26,12 @@ from dialeval.metrics.robust_results import (
 )
 from dialeval.protocols.robust import robust
 from dialeval.protocols.robust.cells import CellStatistics, StrategyCells, average
-from dialeval.protocols.robust.data import with_files
+from dialeval.protocols.robust.data import robust_parts, with_files
 from dialeval.protocols.robust.models import shape_of
+from dialeval.protocols.robust.replies import other_rows
 from dialeval.reports.robust import robust_grids, write_robust_report
+from dialeval.responders.decoding import likelihoods
+from dialeval.responders.generators import load_generator
 from dialeval.settings.against import AgainstConfig
 from dialeval.settings.robust import RobustRun
 from dialeval.settings.training import GeneratorConfig
@@ -127,6 +131,24 @@ def test_a_run_is_read_from_its_folder_when_it_is_repeated(finished):
     assert [row.value for row in again.results] == [row.value for row in results.results]
     with pytest.raises(BadInput, match="another run wrote here: it had hidden_size 12"):
         robust(replace(run, hidden_size=16), CONFIG, AGAINST)
+
+
+def test_the_gain_from_the_context_is_measured_and_its_lack_is_reported(finished):
+    run, results = finished
+    passages = list(iterate(robust_parts(run, 0)["test"]))
+    model = load_generator(Path(run.output_dir) / "models" / "vhred" / "0" / "normal")
+    gains = []
+    for row, other in enumerate(other_rows([passage.dialogue_id for passage in passages])):
+        assert passages[row].dialogue_id != passages[other].dialogue_id
+        swapped = replace(passages[row], context=passages[other].context)
+        (one, two), (size, _) = likelihoods(model, [passages[row], swapped])
+        gains.append((one - two) / size)
+    target = results.targets[0]
+    assert target.context_gain.value == pytest.approx(np.mean(gains), abs=1e-6)
+    unread = [row.name for row in results.targets if not row.reads_context]
+    assert unread  # such small ones have not learnt it
+    for name in unread:
+        assert any(text.startswith(f"{name} does not read") for text in results.warnings)
 
 
 def test_the_report_escapes_and_has_every_table(finished):

@@ -1,7 +1,7 @@
 """Replies of a trained generator to the test contexts, and their numbers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -82,6 +82,23 @@ class ReplyMeasurer:
             tuple(training.get("warnings", ())),
         )
 
+    def context_gain(self, model: Path) -> np.ndarray:
+        """log p per token of each reference given its context, minus given another dialogue's.
+
+        NaN where all contexts are of one dialogue.
+        """
+        from dialeval.responders.decoding import likelihoods
+
+        generator, passages = load_generator(model), self.passages
+        others = other_rows([passage.dialogue_id for passage in passages])
+        swapped = [
+            replace(passage, context=passages[other].context)
+            for passage, other in zip(passages, others, strict=True)
+        ]
+        sides = [likelihoods(generator, rows) for rows in (passages, swapped)]
+        true, other = (sums / lengths for sums, lengths in sides)
+        return np.where(np.array(others) == np.arange(len(others)), np.nan, true - other)
+
     def _numbers(
         self, measures: Measures, answers: Answers, case: Case | None
     ) -> dict[str, np.ndarray]:
@@ -101,6 +118,22 @@ def _perplexity(generator: Generator, passages: Sequence[Passage]) -> float:
 
     sums, lengths = likelihoods(generator, passages)
     return float(np.exp(-sums.sum() / lengths.sum()))
+
+
+def other_rows(groups: Sequence[str], seed: int = 0) -> list[int]:
+    """For each row a random one of another group; the row itself if there is no other group.
+
+    Examples:
+        >>> groups = ["a", "a", "b", "c"]
+        >>> all(groups[row] != groups[other] for row, other in enumerate(other_rows(groups)))
+        True
+    """
+    order = np.random.default_rng(seed).permutation(len(groups)).tolist()
+    others = list(range(len(groups)))
+    for at, row in enumerate(order):
+        candidates = (order[(at + shift) % len(order)] for shift in range(1, len(order)))
+        others[row] = next((other for other in candidates if groups[other] != groups[row]), row)
+    return others
 
 
 def _no_embedding(texts: Sequence[str]) -> np.ndarray:

@@ -147,6 +147,7 @@ class _Study:
     def _target(self, models: ModelFactory, target: str) -> None:
         """Train and measure one generator under every strategy."""
         tables: dict[str, list[Measured]] = {}
+        gains = []
         for seed in range(self.config.seed, self.config.seed + self.run.seeds):
             for name, strategies, cases in self._trainings():
                 if name == NORMAL:
@@ -155,10 +156,12 @@ class _Study:
                     model = models.hardened(target, seed, name, strategies)
                 if self.accelerator.is_main_process:
                     tables.setdefault(name, []).append(self.measurer.measure(model, cases))
+                    if name == NORMAL:
+                        gains.append(self.measurer.context_gain(model))
                 self.accelerator.wait_for_everyone()
         if not self.accelerator.is_main_process:
             return
-        self._add_target(target, tables[NORMAL])
+        self._add_target(target, tables[NORMAL], np.mean(gains, 0))
         self._add_cells(target, tables)
         self._add_examples(target, tables)
         self._warn_about_dull_replies(target, tables[NORMAL])
@@ -176,14 +179,24 @@ class _Study:
         if self.run.control:
             yield MORE_EPOCHS, "", self.cases
 
-    def _add_target(self, target: str, rows: Sequence[Measured]) -> None:
+    def _add_target(self, target: str, rows: Sequence[Measured], gains: np.ndarray) -> None:
         values = [row.perplexity for row in rows]
         spread = (min(values), max(values)) if len(values) > 1 else (float("nan"), float("nan"))
         perplexity = Estimate(float(np.mean(values)), *spread)
         first = rows[0]
-        self.targets.append(
-            TargetRow(target, first.parameters, first.vocabulary, perplexity, first.signature)
-        )
+        gain = self.statistics.values({"gain": gains})["gain"]
+        row = TargetRow(
+            target, first.parameters, first.vocabulary, perplexity, first.signature,
+            Estimate(gain.value, gain.low, gain.high),
+        )  # fmt: skip
+        self.targets.append(row)
+        if not row.reads_context:
+            self.warnings.append(
+                f"{target} does not read its context: the reference is as likely after another "
+                f"dialogue's ({gain.value:+.3f} log p per token [{gain.low:+.3f}, "
+                f"{gain.high:+.3f}]). Its rows say nothing about perturbations; train it longer, "
+                "on more data, or with --copy true."
+            )
 
     def _warn_about_dull_replies(self, target: str, rows: Sequence[Measured]) -> None:
         replies = [text for row in rows for text in row.replies[NORMAL]]

@@ -15,7 +15,7 @@ from dialeval.metrics.robust_results import (
     RobustResults,
     RobustVerdict,
 )
-from dialeval.metrics.robustness_results import NORMAL, StrategyCoverage
+from dialeval.metrics.robustness_results import NORMAL, Estimate, StrategyCoverage
 from dialeval.reports.format import (
     NONE,
     finite,
@@ -195,11 +195,21 @@ def target_grid(results: RobustResults) -> Grid:
     """The generators before training against anything."""
     rows = tuple(
         (row.name, format_count(row.parameters), format_count(row.vocabulary),
-         f"{row.perplexity.value:.1f}")
+         f"{row.perplexity.value:.1f}", _format_gain(row.context_gain))
         for row in results.targets
     )  # fmt: skip
-    heads = ("target", "parameters", "vocabulary", "perplexity")
-    return Grid("Targets (N-train, N-test)", heads, rows, "Per token of the target's tokenizer.")
+    heads = ("target", "parameters", "vocabulary", "perplexity", "gain from the context")
+    note = (
+        "Per token of the target's tokenizer. The gain is log p of the reference given its "
+        "context, minus given another dialogue's: 0 if the target does not read what it answers."
+    )
+    return Grid("Targets (N-train, N-test)", heads, rows, note)
+
+
+def _format_gain(gain: Estimate) -> str:
+    if finite(gain.value) is None:
+        return NONE
+    return f"{gain.value:+.3f} [{gain.low:+.3f}, {gain.high:+.3f}]".replace("-", "−")
 
 
 def robust_grids(results: RobustResults) -> list[Grid]:
