@@ -16,6 +16,7 @@ from dialeval.metrics.resampling import resampled_sums
 
 METHODS = ("auto", "bootstrap", "bca", "wilson")
 
+_NO_SPREAD = 1e-12
 Statistic = Callable[[np.ndarray], np.ndarray]  # (..., columns) -> (...)
 
 
@@ -116,6 +117,9 @@ def balanced_interval(
     The methods are those of `interval`, but Wilson also needs classes of equal size. Where all
     values are 0 or all are 1 its n is 4 / (1 / n_1 + 1 / n_0) with the classes' numbers of
     dialogues, so that a small class makes it small, or the number of dialogues if that is less.
+    Where every resample is the same for another reason, as with an evaluator that takes every
+    response for human, it is Wilson's too, with the former n: such a one has not shown that
+    nothing can be detected.
 
     Args:
         values (`ArrayLike`):
@@ -146,17 +150,20 @@ def balanced_interval(
     unit = units_of(len(array), groups)
     sizes = np.bincount(unit)
     equal = bool(2 * positive.sum() == len(positive))
-    method = _resolve_method(method, array, sizes, equal)
-    if method == "wilson" and equal and sizes.max() == 1:
+    chosen = _resolve_method(method, array, sizes, equal)
+    if chosen == "wilson" and equal and sizes.max() == 1:
         return wilson(array.sum(), len(array), level)
     table = class_sums(array, positive, unit)
-    if method == "wilson":
-        per_class = np.count_nonzero(table[:, 1]), np.count_nonzero(table[:, 3])
-        n = min(4 / (1 / per_class[0] + 1 / per_class[1]), len(sizes))
+    n = 4 / (1 / np.count_nonzero(table[:, 1]) + 1 / np.count_nonzero(table[:, 3]))
+    if chosen == "wilson":
+        n = min(n, len(sizes))
         return wilson(n * array[0], n, level)
-    return sums_interval(
-        table, mean_of_ratios, method=method, level=level, resamples=resamples, seed=seed
+    low, high = sums_interval(
+        table, mean_of_ratios, method=chosen, level=level, resamples=resamples, seed=seed
     )
+    if method == "auto" and high - low < _NO_SPREAD and set(array.tolist()) <= {0.0, 1.0}:
+        return wilson(n * float(mean_of_ratios(table.sum(0))), n, level)
+    return low, high
 
 
 def ratio_interval(

@@ -22,7 +22,7 @@ from dialeval.scorers.crossed import crossed_features
 from dialeval.scorers.embedding import Embed
 from dialeval.scorers.likelihoods import ContextLikelihood
 from dialeval.scorers.linear_features import Fold, SvmSettings, make_folds
-from dialeval.scorers.matching import PROJECTED, default_matcher, matching_features
+from dialeval.scorers.matching import CORPUS, PROJECTED, default_matcher, matching_features
 from dialeval.scorers.row_cache import FitCache, Matrix, RowCache
 
 Pair = tuple[tuple[str, ...], str]
@@ -32,6 +32,8 @@ _CROSSED_TURNS = 2
 INNER_FOLDS = 3
 DENSITIES = 512
 """Gaussians that a store keeps: those of a system's folds and seeds, for the next system."""
+OF_TOWERS = ("matching", "contrast", "affinity")
+"""Families that read the towers, which were fitted in advance."""
 SPACES = {"contrast": "towers", "affinity": "towers"}
 """Families with the same features."""
 _ODD_SPACE = re.compile(r"\s{2,}|[^\S ]|^\s|\s$")
@@ -242,6 +244,31 @@ def texts_of_pairs(passages: Passages | Iterable[Passage]) -> list[Pair]:
         turns = (tuple(texts[start:stop]) for start, stop in pairwise(offsets))
         pairs += zip(turns, batch["response"].to_pylist(), strict=True)
     return pairs
+
+
+def unseen_families(names: Sequence[str], parts: Sequence[Passages]) -> list[str]:
+    """The families that were not fitted to these very dialogues in advance.
+
+    On the embedded corpus the towers would recognise human replies that they were fitted to.
+
+    Args:
+        names (`Sequence[str]`):
+            Families that are wanted.
+        parts (`Sequence[Passages]`):
+            Passages.
+
+    Returns:
+        `list[str]`: Without those of the towers where a passage is of their corpus.
+    """
+    seen = any(has_corpus(passages, CORPUS) for passages in parts)
+    return [name for name in names if not (seen and name in OF_TOWERS)]
+
+
+def has_corpus(passages: Passages, corpus: str) -> bool:
+    """Whether any passage is of a corpus."""
+    if "corpus" not in passages.column_names:
+        return False
+    return any(corpus in batch["corpus"].unique().to_pylist() for batch in batches(passages))
 
 
 def usable_families(names: Sequence[str], pairs: Sequence[Pair], store: FeatureStore) -> list[str]:

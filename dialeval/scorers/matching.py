@@ -21,6 +21,9 @@ from dialeval.files import atomic_write
 from dialeval.scorers.crossed import end_mark, last_sentence, words_of
 
 PATH = Path(__file__).parent / "resources" / "matching.safetensors"
+CORPUS = "chitchat"
+"""The corpus that the towers were fitted to. There they know which reply follows which turn: in its
+dialogues they prefer the true reply to the next turn in 90 % of cases, in held-out ones in 79 %."""
 TOWERS = ("last", "previous", "response")
 PROJECTED = (0, 2, 3)
 """States whose main directions are stored: the last layer, and the mean and end of layer 3."""

@@ -15,7 +15,14 @@ import numpy as np
 from dialeval.dialogues import Passage, Passages
 from dialeval.scorers.base import Decision
 from dialeval.scorers.embedding import Embed, check_vectors
-from dialeval.scorers.families import FAMILIES, SPACES, FeatureStore, Pair, usable_families
+from dialeval.scorers.families import (
+    FAMILIES,
+    SPACES,
+    FeatureStore,
+    Pair,
+    unseen_families,
+    usable_families,
+)
 from dialeval.scorers.folders import decision_of
 from dialeval.scorers.gaussian import GaussianRows, QuadraticModel, fit_gaussian
 from dialeval.scorers.linear_solvers import (
@@ -99,7 +106,8 @@ class StackScorer:
                 Sentence encoder.
             families (`Sequence[str]`, *optional*):
                 Which of `FAMILIES` to use; those of `STACK` by default. `matching` is left out
-                with an encoder that has no `states`.
+                with an encoder that has no `states`, and families of the towers on the corpus that
+                they were fitted to.
             store (`FeatureStore`, *optional*):
                 Features that several evaluators share, with their encoder.
             options:
@@ -142,7 +150,7 @@ class StackScorer:
         row: dict[Pair, int] = {}
         rows = [np.array([row.setdefault(pair, len(row)) for pair in pairs]) for pairs in texts]
         distinct = list(row)
-        usable = usable_families(families, distinct, store)
+        usable = usable_families(unseen_families(families, parts), distinct, store)
         sets = [TrainingSet(at, *store.inner_folds(pairs, seed))
                 for pairs, at in zip(parts, rows, strict=True)]  # fmt: skip
         fitted = {name: _fit_family(name, store, distinct, sets, seed) for name in usable}

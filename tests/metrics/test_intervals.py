@@ -227,3 +227,15 @@ def test_bad_input_says_what_to_do():
         interval([0.1, 0.2], resamples=0)
     with pytest.raises(ValueError, match="2 wholes for 3 responses"):
         ratio_interval([1, 2, 3], [1, 2])
+
+
+def test_an_evaluator_that_takes_everything_for_human_is_not_certain_of_a_half():
+    """Every dialogue has one decision of each kind, so that every resample gives one half."""
+    correct, labels = np.tile([1, 0], 100), np.tile([1, 0], 100)
+    groups = np.repeat(np.arange(100), 2).tolist()
+    assert balanced_interval(correct, labels, groups) == pytest.approx(wilson(100, 200))
+    assert balanced_interval(correct, labels, groups, level=0.975)[1] > 0.57
+    assert balanced_interval(correct, labels, groups, method="bootstrap") == (0.5, 0.5)
+    correct[0] = 0  # one decision differs: the bootstrap has a spread, and is used
+    low, high = balanced_interval(correct, labels, groups)
+    assert high - low < 0.02

@@ -1,6 +1,7 @@
 """Features that are computed once, their solvers, and the towers that were fitted in advance."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,15 +9,15 @@ from scipy.sparse import csr_matrix
 from scipy.stats import multivariate_normal
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from dialeval.dialogues import Pairing, Passage, Turn
-from dialeval.scorers.families import FeatureStore, texts_of_pairs
+from dialeval.dialogues import Pairing, Passage, Turn, iterate, to_passages
+from dialeval.scorers.families import FeatureStore, texts_of_pairs, unseen_families
 from dialeval.scorers.gaussian import SHRINKAGE, GaussianRows, fit_gaussian
 from dialeval.scorers.likelihoods import ContextLikelihood
 from dialeval.scorers.linear_features import Fold
 from dialeval.scorers.linear_solvers import TrainingSet, fit_family, logistic_regression
 from dialeval.scorers.matching import PATH, TOWERS, Matcher, default_matcher, lexical_features
 from dialeval.scorers.row_cache import FitCache, RowCache
-from dialeval.scorers.stack import StackScorer
+from dialeval.scorers.stack import STACK, StackScorer
 from tests.scorers.test_stack import Letters, halves, passages
 
 
@@ -262,3 +263,11 @@ def test_training_sets_that_are_fitted_together_equal_those_fitted_alone(sparse)
         ((expected, expected_values),) = fit_family(matrix, [separate], 0, 0.1)
         np.testing.assert_allclose(model(alone), expected(alone), rtol=1e-3, atol=1e-4)
         np.testing.assert_allclose(values, expected_values, rtol=1e-3, atol=1e-4)
+
+
+def test_towers_are_left_out_on_the_corpus_that_they_were_fitted_to():
+    rows = [replace(passage, corpus="other") for passage in iterate(passages())]
+    other, mixed = to_passages(rows), to_passages([*rows, replace(rows[0], corpus="chitchat")])
+    assert unseen_families(STACK, [other]) == list(STACK)
+    left = ["ngrams", "vectors", "crossed", "topic", "manner"]
+    assert unseen_families(STACK, [other, mixed]) == left

@@ -56,7 +56,12 @@ from dialeval.protocols.evaluation.writing import (
     write_results,
     written_settings,
 )
+from dialeval.scorers.families import has_corpus
+from dialeval.scorers.matching import CORPUS
 from dialeval.settings.evaluation import EvaluationRun
+
+WITH_TOWERS = ("stack", "stack+lm", "context")
+"""Evaluators with families of features that were fitted to a corpus in advance."""
 
 
 @dataclass
@@ -99,6 +104,12 @@ class Study:
         )  # fmt: skip
         for text in language_warnings(data.human, data.systems, self.evaluators):
             self.collector.warn(text)
+        towers = [name for name in self.evaluators if name in WITH_TOWERS]
+        if towers and has_corpus(data.human, CORPUS):
+            self.collector.warn(
+                f"{' and '.join(towers)} without towers: they were fitted to {CORPUS}, the corpus "
+                "of these passages."
+            )
         if self.tables.folds < run.folds:
             self.collector.warn(
                 f"{self.tables.folds} folds instead of {run.folds}: there are few dialogues."

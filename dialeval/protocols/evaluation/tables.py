@@ -372,7 +372,7 @@ class ScoreTables:
 def _shared_facts(context: FitContext) -> list[str]:
     """What evaluators share that affects their numbers: encoder, and length of the texts."""
     return [str(getattr(context.embed, "name", "embedder")), str(context.max_length),
-            str(context.folds)]  # fmt: skip
+            str(context.folds), "towers on other corpora"]  # fmt: skip
 
 
 def _as_own_twin(table: pa.Table) -> pa.Table:
