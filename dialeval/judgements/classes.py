@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dialeval.judgements.resampling import codes_of, percentile_interval, resampled_sums
+from dialeval.judgements.resampling import codes_of, resampled_sums, share_interval
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def detection(
     unit, names = codes_of(list(items) if items is not None else list(range(len(truth))))
     table = np.column_stack([np.bincount(unit, correct), np.bincount(unit)])
     sums = resampled_sums(table, resamples, seed)
-    low, high = percentile_interval(sums[:, 0] / sums[:, 1])
+    low, high = share_interval(sums[:, 0] / sums[:, 1], float(correct.mean()), len(names))
     return Detection(
         accuracy=float(correct.mean()),
         low=low,

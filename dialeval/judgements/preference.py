@@ -8,7 +8,12 @@ from typing import TypedDict
 import numpy as np
 from scipy.stats import binomtest
 
-from dialeval.judgements.resampling import codes_of, percentile_interval, resampled_sums
+from dialeval.judgements.resampling import (
+    codes_of,
+    percentile_interval,
+    resampled_sums,
+    share_interval,
+)
 
 OUTCOMES = ("win", "lose", "tie")
 _LIMIT = 12.0  # log-strengths of systems that never lose are infinite: e^12 is a share of .999994
@@ -109,21 +114,10 @@ def _shares_with_bounds(table: np.ndarray, resamples: int, seed: int) -> dict[st
     columns["net"] = columns["win"] - columns["lose"]
     numbers: dict[str, float] = {}
     for name, values in columns.items():
-        low, high = _bounds(values, len(table), least=-1.0 if name == "net" else 0.0)
+        least = -1.0 if name == "net" else 0.0
+        low, high = share_interval(values[1:], float(values[0]), len(table), least)
         numbers |= {name: float(values[0]), f"{name}_low": low, f"{name}_high": high}
     return numbers
-
-
-def _bounds(values: np.ndarray, items: int, least: float) -> tuple[float, float]:
-    """The interval of a share between `least` and 1, whose first value is the sample's own.
-
-    Where all judgements are the same, so is every resample; then it is Wilson's for the items.
-    """
-    if values[0] not in (least, 1.0):
-        return percentile_interval(values[1:])
-    won = items if values[0] == 1.0 else 0
-    bounds = binomtest(won, items).proportion_ci(method="wilson")
-    return least + (1 - least) * float(bounds.low), least + (1 - least) * float(bounds.high)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.stats import binomtest
 
 _CELLS = 2_000_000  # counts in memory at once
 
@@ -47,6 +48,38 @@ def percentile_interval(values: np.ndarray, level: float = 0.95) -> tuple[float,
     tail = (1 - level) / 2
     low, high = np.quantile(finite, [tail, 1 - tail])
     return float(low), float(high)
+
+
+def share_interval(
+    drawn: np.ndarray, value: float, items: int, least: float = 0.0
+) -> tuple[float, float]:
+    """The 95 % interval of a share from its resamples; Wilson's where it is as it can be.
+
+    If all judgements are the same, so is every resample, however few items there are.
+
+    Args:
+        drawn (`np.ndarray`):
+            The share in each resample.
+        value (`float`):
+            That of the sample.
+        items (`int`):
+            Number of independent items.
+        least (`float`, *optional*, defaults to 0.0):
+            The smallest possible value; the largest is 1.
+
+    Returns:
+        `tuple[float, float]`: The bounds.
+
+    Examples:
+        >>> low, high = share_interval(np.ones(100), 1.0, items=10)
+        >>> round(low, 4), high  # 10 / (10 + 1.96²)
+        (0.7225, 1.0)
+    """
+    if value not in (least, 1.0):
+        return percentile_interval(drawn)
+    bounds = binomtest(items if value == 1.0 else 0, items).proportion_ci(method="wilson")
+    width = 1 - least
+    return least + width * float(bounds.low), least + width * float(bounds.high)
 
 
 def sums_interval(

@@ -48,3 +48,9 @@ def test_a_class_that_is_never_predicted_has_no_precision():
 def test_lengths_must_match():
     with pytest.raises(ValueError, match="one decision for each truth"):
         detection(["a"], [])
+
+
+def test_three_items_without_an_error_settle_nothing():
+    result = detection(["real", "fake", "real"] * 3, ["real", "fake", "real"] * 3, list("abc") * 3)
+    assert (result.accuracy, result.high) == (1.0, 1.0)
+    assert result.low == pytest.approx(3 / (3 + 1.96**2), abs=1e-3) and result.low < 0.5
