@@ -6,10 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from scipy.stats import rankdata
 
 from dialeval.dialogues import BadInput, Passages, iterate
-from dialeval.metrics.intervals import percentiles
+from dialeval.judgements import correlate
 
 MIN_SYSTEMS = 3
 """Systems below which there is no ranking."""
@@ -23,7 +22,7 @@ class RankAgreement:
         evaluator (`str`):
             Name of the evaluator.
         spearman, low, high (`float`):
-            The correlation with its interval.
+            The correlation with its interval; NaN where one side is all ties.
         systems, n (`int`):
             Number of systems, and of contexts.
         adversuc, rating (`dict[str, float]`):
@@ -94,17 +93,12 @@ def rank_agreement(
         raise BadInput("no context is both evaluated and rated for every system.")
     success = np.array([[errors[name][key] for key in common] for name in names])  # (systems, n)
     rated = np.array([[ratings[name][key] for key in common] for name in names])
-    rng = np.random.default_rng(seed)
-    drawn = [
-        _spearman(success[:, rows].mean(1), rated[:, rows].mean(1))
-        for rows in rng.integers(len(common), size=(resamples, len(common)))
-    ]
-    low, high = percentiles(np.array(drawn))
+    row = correlate(success, rated, resampled="items", resamples=resamples, seed=seed)
     return RankAgreement(
         evaluator=evaluator,
-        spearman=_spearman(success.mean(1), rated.mean(1)),
-        low=float(low),
-        high=float(high),
+        spearman=row.value,
+        low=row.low,
+        high=row.high,
         systems=len(names),
         n=len(common),
         adversuc=dict(zip(names, success.mean(1).tolist(), strict=True)),
@@ -124,11 +118,3 @@ def _errors(scores: pa.Table, evaluator: str, system: str) -> dict[str, float]:
     for key, label, predicted in zip(*columns, strict=True):
         errors.setdefault(key, []).append(float(predicted != (label == 1)))
     return {key: float(np.mean(values)) for key, values in errors.items()}
-
-
-def _spearman(first: np.ndarray, second: np.ndarray) -> float:
-    """Correlation of ranks, 0 where one side is all ties."""
-    ranks = np.stack([rankdata(first), rankdata(second)])
-    if np.ptp(ranks, axis=1).min() == 0:
-        return 0.0
-    return float(np.corrcoef(ranks)[0, 1])
