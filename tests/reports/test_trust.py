@@ -4,7 +4,9 @@ import pytest
 
 from dialeval.metrics.results import Result
 from dialeval.reports.evaluation.advice import trust_of
+from dialeval.reports.evaluation.columns import columns_of
 from dialeval.reports.evaluation.rows import Row
+from dialeval.reports.evaluation.sections import reliability_tables
 
 
 def row(error: float, metric: str = "ere", **details) -> Row:
@@ -40,3 +42,11 @@ def test_the_badge_names_the_error_that_counts():
     assert "a better evaluator may find a difference" in trust.text
     plain = trust_of(row(0.04, above_blind={"ere": 0.04, "blind": 0.4}), "inconclusive")
     assert "alone reveal" not in plain.text
+
+
+def test_the_table_of_reliability_has_both_errors():
+    item = row(0.04, above_blind={"ere": 0.13, "blind": 0.85})
+    [(_, [line])] = reliability_tables([item])[0]["groups"]
+    assert (line["ere"], line["above"]) == (".040", ".130")
+    column = {column.name: column for column in columns_of([item])}["ERE above response only"]
+    assert column.cell(item) == ".130" and column.cell(row(0.04)) == "–"

@@ -92,15 +92,9 @@ def length_matched(
         system (`str`):
             Name of the system.
     """
-    if not tables.run.length_matched:
-        return
-    what = "length-matched AdverSuc"
-    table = tables.try_table(what, evaluator, system, "human_machine", matched=True)
-    if table is None:
-        return
-    measure = measures.adversarial_success(table, tables.run.seed)
-    fit = tables.fit_details(evaluator, system, measure.n)
-    collector.add("adversuc_length_matched", system, evaluator, measure, fit)
+    if tables.run.length_matched:
+        what = ("adversuc_length_matched", "length-matched AdverSuc")
+        _add_variant(tables, collector, evaluator, system, *what, matched=True)
 
 
 def normalised(
@@ -118,13 +112,26 @@ def normalised(
         system (`str`):
             Name of the system.
     """
-    if system not in tables.data.normalisers:
-        return
-    what = "AdverSuc after normalising"
-    table = tables.try_table(what, evaluator, system, "human_machine", normalised=True)
+    if system in tables.data.normalisers:
+        what = ("adversuc_normalised", "AdverSuc after normalising")
+        _add_variant(tables, collector, evaluator, system, *what, normalised=True)
+
+
+def _add_variant(
+    tables: ScoreTables,
+    collector: ResultCollector,
+    evaluator: str,
+    system: str,
+    metric: str,
+    what: str,
+    **options: bool,
+) -> None:
+    """Add AdverSuc from a table with other options than the main one, where the data allow it."""
+    table = tables.try_table(what, evaluator, system, "human_machine", **options)
     if table is None:
         return
     measure = measures.adversarial_success(table, tables.run.seed)
     fit = tables.fit_details(evaluator, system, measure.n)
-    normaliser = {"normaliser": repr(tables.data.normalisers[system])}
-    collector.add("adversuc_normalised", system, evaluator, measure, fit, normaliser)
+    rule = tables.data.normalisers.get(system) if options.get("normalised") else None
+    details = {"normaliser": repr(rule)} if rule is not None else {}
+    collector.add(metric, system, evaluator, measure, fit, details)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dialeval.metrics.cue_results import TOO_FEW
 from dialeval.metrics.evaluation_results import DISTINGUISHABLE, EvaluationResults, Verdict
-from dialeval.reports.evaluation.rows import Row, value_of
+from dialeval.reports.evaluation.rows import Row, error_above_blind, value_of
 from dialeval.reports.format import (
     finite,
     first_clause,
@@ -98,7 +98,9 @@ def trust_of(row: Row, verdict: str) -> Trust:
         return Trust(NOT_MEASURED, f"This run has no reliability error (ERE){other}")
     guess = 1 / 6 if row.three_scenarios else 0.25
     numbers = f"ERE {format_share(error)}: 0 is perfect, {format_share(guess)} a random guess"
-    above, checked = _error_above_blind(row)
+    above, details = error_above_blind(row.ere), row.ere.details if row.ere else {}
+    # Older results, and ERE over three scenarios, have no such baseline.
+    checked = above is not None or "above_blind" not in details
     if above is not None and above > error:
         numbers += f"; {format_share(above)} without what responses alone reveal in human_next"
         error = above
@@ -110,16 +112,6 @@ def trust_of(row: Row, verdict: str) -> Trust:
     else:
         meaning = "a better evaluator may find a difference that this one does not"
     return Trust(WEAK, numbers, meaning)
-
-
-def _error_above_blind(row: Row) -> tuple[float | None, bool]:
-    """The ERE without what the response-only twin knows of `human_next`; whether there is a twin.
-
-    Older results, and ERE over three scenarios, have no such baseline.
-    """
-    details = row.ere.details if row.ere is not None else {}
-    above = details.get("above_blind")
-    return finite((above or {}).get("ere")), above is not None or "above_blind" not in details
 
 
 def warnings_of(

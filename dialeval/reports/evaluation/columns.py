@@ -10,6 +10,7 @@ from dialeval.reports.evaluation.rows import (
     Row,
     accuracy_bounds,
     bounds_of,
+    error_above_blind,
     only_reliability,
     response_only_accuracy,
     scenarios_of,
@@ -38,6 +39,7 @@ _WITHOUT_CONTEXT = (
 READING_ERE = (
     "Each scenario: AdverSuc and its deviation from the known value (.5, .5, 0, 0). ERE is the "
     "mean absolute deviation: 0 for a perfect evaluator, .25 for a random guess.",
+    "Above response: ERE without what responses alone reveal in human_next. "
     "The noise floor is the ERE of a perfect evaluator by chance on as many responses. Intervals "
     "are conditional on the trained evaluators.",
 )
@@ -156,6 +158,8 @@ _LAST_COLUMNS = (
 )  # fmt: skip
 _RELIABILITY_COLUMNS = (
     Column("95 %", "95 %", "clustered-interval", lambda row: format_interval(*bounds_of(row.ere))),
+    Column("ERE above response only", "above\nresponse", "ere",
+           lambda row: format_share(error_above_blind(row.ere))),
     Column("noise floor", "noise\nfloor", "noise-floor",
            lambda row: format_share(detail(row.ere, "noise_floor"))),
     Column("n", "n", "n", lambda row: _count(row.ere)),

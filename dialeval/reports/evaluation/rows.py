@@ -200,6 +200,12 @@ def scenarios_of(result: Result | None) -> dict[str, Scenario]:
     }
 
 
+def error_above_blind(result: Result | None) -> float | None:
+    """An ERE without what the response-only twin knows of `human_next`, if it was measured."""
+    details: Mapping[str, Any] = result.details if result is not None else {}
+    return finite((details.get("above_blind") or {}).get("ere"))
+
+
 def only_reliability(rows: Sequence[Row]) -> bool:
     """Whether the run measured the reliability of evaluators and no system."""
     return bool(rows) and not any(row.adversuc or row.machine for row in rows)

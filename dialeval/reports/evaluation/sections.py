@@ -24,6 +24,7 @@ from dialeval.reports.evaluation.rows import (
     Row,
     accuracy_bounds,
     bounds_of,
+    error_above_blind,
     only_reliability,
     response_only_accuracy,
     saturation,
@@ -192,6 +193,7 @@ def _reliability_row(row: Row) -> View:
         "cells": cells,
         "ere": format_share(value_of(row.ere)),
         "interval": format_interval(*bounds_of(row.ere)),
+        "above": format_share(error_above_blind(row.ere)),
         "noise": format_share(detail(row.ere, "noise_floor")),
     }
 
