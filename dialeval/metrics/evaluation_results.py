@@ -50,6 +50,8 @@ class Verdict:
             Why this run cannot show that there is no difference; empty if it can.
         flags (`tuple[str, ...]`, *optional*):
             What a reader has to know beside the verdict, such as a format leak.
+        relevance_high (`float`, *optional*):
+            Upper bound of the relevance.
     """
 
     system: str
@@ -66,6 +68,7 @@ class Verdict:
     detectable: Mapping[str, float | None] = field(default_factory=dict)
     reservations: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
+    relevance_high: float | None = None
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,11 @@
 
 import pytest
 
+from dialeval.metrics.evaluation_results import EvaluationResults, Verdict
 from dialeval.metrics.results import Result
 from dialeval.reports.evaluation.advice import trust_of
 from dialeval.reports.evaluation.columns import columns_of
+from dialeval.reports.evaluation.headline import headlines
 from dialeval.reports.evaluation.rows import Row
 from dialeval.reports.evaluation.sections import reliability_tables
 
@@ -50,3 +52,22 @@ def test_the_table_of_reliability_has_both_errors():
     assert (line["ere"], line["above"]) == (".040", ".130")
     column = {column.name: column for column in columns_of([item])}["ERE above response only"]
     assert column.cell(item) == ".130" and column.cell(row(0.04)) == "–"
+
+
+@pytest.mark.parametrize(
+    ("relevance", "high", "mentioned"),
+    [
+        (0.3, 0.4, True),
+        (0.3, 0.6, False),
+        (0.3, None, True),
+        (0.7, 0.8, False),
+        (None, None, False),
+    ],
+)
+def test_replies_ignore_their_contexts_only_with_the_whole_interval(relevance, high, mentioned):
+    verdict = Verdict("bot", "distinguishable", "", "stack", 0.9, 0.8, 0.95, n=100,
+                      relevance=relevance, relevance_high=high)  # fmt: skip
+    results = EvaluationResults(results=(), warnings=(), settings={}, signature="",
+                                verdicts=(verdict,))  # fmt: skip
+    [item] = headlines(results)
+    assert bool(item.reason) == bool(item.short_reason) == mentioned

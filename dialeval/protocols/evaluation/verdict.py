@@ -142,6 +142,7 @@ def verdict(
         system, name, " ".join(text), strongest.evaluator, strongest.accuracy, strongest.low,
         strongest.high, p_value, margin, n, relevance.value if relevance else None,
         dict(trust.detectable), tuple(reservations), tuple(flags),
+        relevance.high if relevance else None,
     )  # fmt: skip
 
 

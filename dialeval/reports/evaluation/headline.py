@@ -41,7 +41,7 @@ _TITLES = {
 TONES = {INDISTINGUISHABLE: "good", NEGLIGIBLE: "noise", DISTINGUISHABLE: "apart"}
 """CSS class of a verdict; `open` for the others."""
 IRRELEVANT = 0.5
-"""Relevance below which replies hardly depend on their contexts."""
+"""Relevance below which, with its interval, replies hardly depend on their contexts."""
 _KIND_NAMES = {"opener": "opens with ", "closer": "ends with "}
 
 
@@ -122,8 +122,8 @@ class Headline:
     @property
     def reason(self) -> str:
         """What is wrong with the replies beside single cues; may be empty."""
-        relevance = finite(self.verdict.relevance)
-        if relevance is None or relevance >= IRRELEVANT:
+        relevance, high = finite(self.verdict.relevance), finite(self.verdict.relevance_high)
+        if relevance is None or max(relevance, high or relevance) >= IRRELEVANT:
             return ""
         return (
             f"its replies hardly follow their contexts: relevance {format_share(relevance, 2)}, "
