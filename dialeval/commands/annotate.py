@@ -119,7 +119,14 @@ def _items(
     if chats:
         return chat_items(_read_chats(chats), run.sample_size, chat_turns, run.seed)
     data = _data(run, files, systems, from_run, inputs)
-    items = sample_items(data, run.task, run.sample_size, run.generated, run.opponent, run.seed)
+    items = sample_items(
+        data, run.task, run.sample_size, run.generated, run.opponent, run.seed,
+        fit=run.items is None,
+    )  # fmt: skip
+    wanted = run.sample_size + run.generated * len(data.systems)
+    if run.task == "real" and len(items) < wanted:
+        contexts = f"there are {len(data.passages):,} contexts"
+        say(f"{len(items):,} items instead of {wanted:,}: {contexts}.")
     if not run.tests.isdigit():
         from dataclasses import replace
 

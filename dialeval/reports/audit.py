@@ -15,20 +15,30 @@ from dialeval.metrics.audit_results import (
     AT_MOST,
     KNOWN_ONLY,
     SHARE,
+    UNLIKE,
     AuditGroup,
     AuditResults,
     ScoreBin,
 )
 from dialeval.reports.drawing import Frame
-from dialeval.reports.format import NONE, format_p_value, one_line, plural
-from dialeval.reports.sections import SectionView, TableView, render_sections
+from dialeval.reports.format import (
+    NONE,
+    first_clause,
+    format_p_value,
+    format_percent,
+    one_line,
+    plural,
+)
+from dialeval.reports.ranking import RankedBar, ranking
+from dialeval.reports.sections import AnswerView, SectionView, TableView, render_sections
 
 IN_TERMINAL, IN_PAGE = (10, 20), (200, 1_000)
 """Groups that are listed, and most of them where more stand out."""
 _TITLES = {
-    SHARE: "Share of machine-written replies",
-    KNOWN_ONLY: "Share like the machine file; no share of all machines",
-    AT_MOST: "At most machine-written",
+    SHARE: "About {} of the replies are machine-written",
+    KNOWN_ONLY: "About {} of the replies are like the machine file; no share of all machines",
+    AT_MOST: "At most {} of the replies are like the machine file",
+    UNLIKE: "At least {} of the replies are unlike the reference",
 }
 _CAN = (
     "It estimates which share of the replies machines wrote, over all of them or by group, with "
@@ -102,10 +112,6 @@ def _group_table(results: AuditResults, groups: Sequence[AuditGroup]) -> Table:
     return table
 
 
-def _percent(value: float, low: float, high: float) -> str:
-    return f"{100 * value:.1f} % [{100 * low:.1f}, {100 * high:.1f}]"
-
-
 def to_text(results: AuditResults) -> str:
     """Result, checks and groups as plain text."""
     console = Console(width=110, record=True, file=StringIO())
@@ -127,41 +133,41 @@ def write_audit_report(run: Path) -> Path:
 def audit_page(results: AuditResults) -> str:
     """The report as one self-contained page."""
     sections = [
-        _share_section(results),
-        _limits_section(),
         _check_section(results),
+        _limits_section(),
         _score_section(results.bins),
         _group_section(results),
     ]
-    return render_sections("Audit", results.text, sections, results, "results.json")
+    return render_sections(
+        "How many of these replies did machines write?", _lead(results), sections, results,
+        "results.json", [_answer(results)],
+    )  # fmt: skip
 
 
-def _share_section(results: AuditResults) -> SectionView:
-    rows = [
-        [_TITLES.get(results.kind, "Unlike the reference"),
-         _percent(item.value, item.low, item.high), f"{item.n:,}",
-         f"{int(item.details['dialogues']):,}", item.evaluator]
-        for item in results.results
-    ]  # fmt: skip
-    heads = ("number", "value [interval]", "replies", "dialogues", "evaluator")
-    picture = _share_bar(results)
-    return SectionView(
-        "share", "The share", (), [TableView("The result", heads, rows, (4,))], [picture]
-    )
-
-
-def _share_bar(results: AuditResults) -> tuple[Markup, str]:
+def _lead(results: AuditResults) -> str:
     item = results.results[0]
-    frame = Frame((0, 1.03), (0, 1), width=560, height=90, left=20)
-    parts = [
-        frame.line([item.low, item.high], [0.5, 0.5], "whisker"),
-        frame.dots([item.value], [0.5], "dot machine", 5),
-    ]
-    labels = [(at, f"{100 * at:.0f} %") for at in (0, 0.2, 0.4, 0.6, 0.8, 1)]
-    shape = Markup('<svg class="plot" role="img" viewBox="0 0 {} {}" aria-label="{}">{}</svg>')
-    inside = Markup("").join([*frame.horizontal_axis("share of the replies", labels), *parts])
-    picture = shape.format(frame.width, frame.height, "The share with its interval", inside)
-    return picture, "The dot is the estimate, the line its interval."
+    dialogues = plural(int(item.details["dialogues"]), "dialogue")
+    return f"{item.n:,} replies in {dialogues}, by the evaluator {item.evaluator}."
+
+
+def _answer(results: AuditResults) -> AnswerView:
+    """The share with its interval, and what it rests on."""
+    item = results.results[0]
+    bounds = {AT_MOST: item.high, UNLIKE: item.low}
+    title = _TITLES[results.kind].format(format_percent(bounds.get(results.kind, item.value)))
+    bar = RankedBar(
+        "share", item.value, f"interval {100 * item.low:.0f} to {100 * item.high:.0f} %", item.low,
+        item.high,
+    )  # fmt: skip
+    checks, passed = len(results.checks), sum(check.passed for check in results.checks)
+    trust = [f"Can I trust it? {passed} of {plural(checks, 'check')} passed."] if checks else []
+    failed = [first_clause(check.text, 110) for check in results.checks if not check.passed]
+    return AnswerView(
+        title, [one_line(results.text), *trust],
+        "The estimate with its interval, from 0 to 100 % of the replies.", ranking([bar]), failed,
+        [f"{'Passed' if check.passed else 'Failed'}: {check.text}" for check in results.checks],
+        "open" if failed else "noise", "The checks",
+    )  # fmt: skip
 
 
 def _limits_section() -> SectionView:

@@ -293,6 +293,7 @@ def percent_scale(
     alt: str,
     axis: bool = True,
     start: float = 0.5,
+    end: float = 1.0,
 ) -> Markup:
     """An accuracy with its interval on a scale, from chance (50 %) to always right (100 %).
 
@@ -309,14 +310,16 @@ def percent_scale(
             Whether the numbers of a scale from 50 to 100 % are printed.
         start (`float`, *optional*, defaults to 0.5):
             Where the scale begins.
+        end (`float`, *optional*, defaults to 1):
+            Where it ends.
 
     Returns:
         `Markup`: A `<div>` element.
     """
 
     def part(share: float) -> float:
-        """Per cent of the way from the start to 100 %."""
-        return 100 * min(max((share - start) / (1 - start), 0.0), 1.0)
+        """Per cent of the way from the start to the end."""
+        return 100 * min(max((share - start) / (end - start), 0.0), 1.0)
 
     parts = []
     if value is not None and not np.isnan(value):

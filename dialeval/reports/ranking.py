@@ -53,6 +53,7 @@ def ranking(
     marks: Sequence[tuple[str, float, str]] = (),
     start: float = 0.0,
     in_order: bool = False,
+    end: float = 1.0,
 ) -> list[dict[str, Any]]:
     """The lines of a ranking for the macro `ranked`, the highest first.
 
@@ -62,9 +63,11 @@ def ranking(
         marks (`Sequence`, *optional*):
             Marks that all lines have.
         start (`float`, *optional*, defaults to 0):
-            Where the scale begins; it ends at 1.
+            Where the scale begins.
         in_order (`bool`, *optional*, defaults to `False`):
             Whether the lines keep their order.
+        end (`float`, *optional*, defaults to 1):
+            Where the scale ends.
 
     Returns:
         `list[dict[str, Any]]`: Views of the lines.
@@ -73,14 +76,16 @@ def ranking(
     if not in_order:
         lines.sort(key=lambda bar: -1.0 if finite(bar.value) is None else -float(bar.value or 0))
         lines.sort(key=lambda bar: finite(bar.value) is None)
-    return [_line(bar, [*marks, *bar.marks], start) for bar in lines]
+    return [_line(bar, [*marks, *bar.marks], start, end) for bar in lines]
 
 
-def _line(bar: RankedBar, marks: Sequence[tuple[str, float, str]], start: float) -> dict[str, Any]:
+def _line(
+    bar: RankedBar, marks: Sequence[tuple[str, float, str]], start: float, end: float
+) -> dict[str, Any]:
     number = format_percent(bar.value) if bar.number is None else bar.number
     bounds = finite(bar.low), finite(bar.high)
     alt = f"{bar.name}: {number}"
-    scale = percent_scale(finite(bar.value), *bounds, marks, alt, axis=False, start=start)
+    scale = percent_scale(finite(bar.value), *bounds, marks, alt, axis=False, start=start, end=end)
     return {
         "name": bar.name, "number": number, "scale": scale, "text": bar.text, "more": bar.more,
         "tone": bar.tone, "link": bar.link,

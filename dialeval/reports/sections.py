@@ -62,8 +62,46 @@ class SectionView:
         return any(table.rows for table in self.tables) or bool(self.pictures or self.blocks)
 
 
+@dataclass(frozen=True)
+class AnswerView:
+    """What a page says first, before its sections.
+
+    Args:
+        title (`str`):
+            The answer in a few words.
+        lines (`Sequence[str]`, *optional*):
+            Sentences below it.
+        caption (`str`, *optional*):
+            What the bars show.
+        ranks (`Sequence`, *optional*):
+            Lines of `dialeval.reports.ranking.ranking`.
+        cautions (`Sequence[str]`, *optional*):
+            What to be careful about, one line each.
+        details (`Sequence[str]`, *optional*):
+            Paragraphs to unfold.
+        summary (`str`, *optional*, defaults to `"In words"`):
+            What they are about.
+        tone (`str`, *optional*, defaults to `"noise"`):
+            CSS class: `"good"`, `"apart"`, `"noise"` or `"open"`.
+    """
+
+    title: str
+    lines: Sequence[str] = ()
+    caption: str = ""
+    ranks: Sequence[dict[str, Any]] = ()
+    cautions: Sequence[str] = ()
+    details: Sequence[str] = ()
+    tone: str = "noise"
+    summary: str = "In words"
+
+
 def render_sections(
-    title: str, lead: str, sections: Sequence[SectionView], results: RunResults, files: str = ""
+    title: str,
+    lead: str,
+    sections: Sequence[SectionView],
+    results: RunResults,
+    files: str = "",
+    answers: Sequence[AnswerView] = (),
 ) -> str:
     """A self-contained page; sections without content are left out.
 
@@ -76,6 +114,8 @@ def render_sections(
             The run, for warnings, settings and versions.
         files (`str`, *optional*):
             Which further files stand next to the page.
+        answers (`Sequence[AnswerView]`, *optional*):
+            What stands first. Where there is none, the first section is unfolded.
 
     Returns:
         `str`: HTML.
@@ -88,7 +128,9 @@ def render_sections(
             "title": title,
             "lead": lead,
             "sections": shown,
+            "answers": answers,
             "contents": [
+                *([("answer", "Answer")] if answers else []),
                 *contents,
                 ("warnings", "Warnings"),
                 ("settings", "Settings and versions"),

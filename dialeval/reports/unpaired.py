@@ -11,19 +11,29 @@ from rich.table import Table
 from rich.text import Text
 
 from dialeval.files import atomic_write_text
-from dialeval.metrics.evaluation_results import DISTINGUISHABLE, Example
-from dialeval.metrics.unpaired_results import PileVerdict, TurnPoint, UnpairedResults
+from dialeval.metrics.evaluation_results import (
+    DISTINGUISHABLE,
+    INCONCLUSIVE,
+    INDISTINGUISHABLE,
+    NEGLIGIBLE,
+    Example,
+)
+from dialeval.metrics.unpaired_results import CONFOUNDED, PileVerdict, TurnPoint, UnpairedResults
 from dialeval.reports.drawing import Frame
 from dialeval.reports.format import (
     NONE,
     detail,
+    first_clause,
     format_p_value,
     format_result,
+    of_hundred,
     one_line,
+    sentence,
     shorten,
 )
 from dialeval.reports.profile import profile_sections
-from dialeval.reports.sections import SectionView, TableView, render_sections
+from dialeval.reports.ranking import RankedBar, ranking
+from dialeval.reports.sections import AnswerView, SectionView, TableView, render_sections
 
 METRICS = {
     "accuracy": "responses", "topic_control": "topic control", "matched_accuracy": "in matches",
@@ -106,7 +116,6 @@ def write_unpaired_report(run: Path) -> Path:
 def unpaired_page(results: UnpairedResults) -> str:
     """The report as one self-contained page."""
     sections = [
-        _verdict_section(results.verdicts),
         _accuracy_section(results),
         _matched_section(results),
         _turns_section(results),
@@ -115,18 +124,75 @@ def unpaired_page(results: UnpairedResults) -> str:
         *_example_sections(results),
     ]
     lead = "Two piles of conversations without shared contexts, compared by dialogue."
+    names = [one_line(verdict.system) for verdict in results.verdicts]
+    asked_about = names[0] if len(names) == 1 else "these systems"
     return render_sections(
-        "Unpaired evaluation", lead, sections, results, "results.json, scores.parquet"
-    )
+        f"Can {asked_about} be distinguished from humans?", lead, sections, results,
+        "results.json, scores.parquet", [_answer(results, row) for row in results.verdicts],
+    )  # fmt: skip
 
 
-def _verdict_section(verdicts: Sequence[PileVerdict]) -> SectionView:
-    head, paragraph = Markup("<h3><bdi>{}</bdi>: {}</h3>"), Markup('<p dir="auto">{}</p>')
-    blocks = []
-    for item in verdicts:
-        blocks += [head.format(item.system, item.verdict), paragraph.format(item.text)]
-        blocks += [paragraph.format(f"Note: {flag}.") for flag in item.flags]
-    return SectionView("verdicts", "Verdicts", blocks=blocks)
+_TONES = {DISTINGUISHABLE: "apart", INDISTINGUISHABLE: "good", NEGLIGIBLE: "noise"}
+_BARS = {
+    "accuracy": ("single replies", ""),
+    "matched_accuracy": ("matched replies", "where partners say comparable things"),
+    "topic_control": ("topic control", "on the partners' turns (topic)"),
+    "dialogue_accuracy": ("whole dialogues", "on all turns of a participant"),
+    "dialogue_topic_control": ("dialogue topic", "on all turns of a partner"),
+}
+_NEXT = {
+    DISTINGUISHABLE: "change what its behaviour and formats below show, and compare again.",
+    CONFOUNDED: "collect both piles on the same topics, or let the system answer the human "
+    "contexts (--system NAME=model@http://host/v1).",
+    INCONCLUSIVE: "collect more dialogues of both.",
+}
+
+
+def _answer(results: UnpairedResults, verdict: PileVerdict) -> AnswerView:
+    """The verdict about one system, with the accuracies to compare."""
+    names = (verdict.system, verdict.evaluator)
+    cells = [(metric, results.get(metric, *names)) for metric in _BARS]
+    bars = [
+        RankedBar(
+            _BARS[metric][0], cell.value,
+            " ".join(filter(None, (f"right in {of_hundred(cell.value)}", _BARS[metric][1]))),
+            cell.low, cell.high,
+            tone="open" if metric.endswith("control") else _tone(verdict),
+        )
+        for metric, cell in cells if cell is not None
+    ]  # fmt: skip
+    flags = [sentence(first_clause(flag, 110)) for flag in verdict.flags]
+    return AnswerView(
+        f"{verdict.system}: {verdict.verdict}", _answer_lines(results, verdict),
+        "How often the evaluator is right, from chance (50 %) to always (100 %), with its 95 % "
+        "interval; grey: controls.", ranking(bars, start=0.5, in_order=True), flags,
+        [verdict.text, *map(sentence, verdict.flags)], _tone(verdict),
+    )  # fmt: skip
+
+
+def _answer_lines(results: UnpairedResults, verdict: PileVerdict) -> list[str]:
+    """How sure it is, what gives it away, and what to do next."""
+    lines = []
+    if verdict.accuracy is not None:
+        sizes = f"{verdict.human_dialogues:,} human dialogues, {verdict.system_dialogues:,} of "
+        p_value = format_p_value(verdict.p_value).replace("<", "< ")
+        lines.append(
+            f"The evaluator {verdict.evaluator} is right about {of_hundred(verdict.accuracy)} "
+            f"single replies; 50 is chance ({sizes}{one_line(verdict.system)}; p {p_value})."
+        )
+    leaks = [leak for leak in results.leaks if leak.system == verdict.system]
+    if leaks:
+        leak = max(leaks, key=lambda item: item.accuracy)
+        lines.append(
+            f"What gives it away: “{one_line(leak.rule)}” alone is right in "
+            f"{of_hundred(leak.accuracy)}."
+        )
+    step = _NEXT.get(verdict.verdict, "ask people whether they notice a difference.")
+    return [*lines, f"What next: {step}"]
+
+
+def _tone(verdict: PileVerdict) -> str:
+    return _TONES.get(verdict.verdict, "open")
 
 
 def _accuracy_section(results: UnpairedResults) -> SectionView:

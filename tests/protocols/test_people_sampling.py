@@ -84,6 +84,17 @@ def test_pairs_and_ratings(data):
     assert len({item.passage for item in items}) == 10
 
 
+def test_the_default_sample_fits_to_few_contexts(data):
+    few = AnnotationData(data.passages[:60], data.systems)
+    items = sample_items(few, "real", fit=True)
+    counts = Counter(item.candidates[0].author for item in items)
+    assert counts["human"] == counts["random"] == 16  # of 60, 28 are left to the two systems
+    assert counts["bot"] == 7 and counts["dull"] == 1  # dull has only one reply
+    assert len({item.passage for item in items}) == len(items)
+    with pytest.raises(BadInput, match="one per item"):  # what is asked for is not changed
+        sample_items(few, "real")
+
+
 def test_what_cannot_be_sampled_is_explained(data):
     with pytest.raises(BadInput, match="needs 300 contexts, one per item, but there are 240"):
         sample_items(AnnotationData(data.passages), "real")

@@ -37,6 +37,7 @@ def sample_items(
     generated: int = 30,
     opponent: str | None = None,
     seed: int = 0,
+    fit: bool = False,
 ) -> list[Item]:
     """Items of a task; no context is used twice for the task `real`.
 
@@ -56,6 +57,8 @@ def sample_items(
             In the task `better`, compare every system with this one only.
         seed (`int`, *optional*, defaults to 0):
             Seed of the sample.
+        fit (`bool`, *optional*, defaults to `False`):
+            Whether the task `real` makes do with fewer items where there are few contexts.
 
     Returns:
         `list[Item]`: In random order, with ids that do not say who wrote what.
@@ -67,7 +70,7 @@ def sample_items(
     order = list(data.passages)
     rng.shuffle(order)
     makers: dict[str, Callable[[], Iterator[Item]]] = {
-        "real": lambda: _real_items(data, order, items, generated, rng, seed),
+        "real": lambda: _real_items(data, order, items, generated, rng, seed, fit),
         "human": lambda: _human_items(data, order, items, seed),
         "better": lambda: _better_items(data, order, items, opponent, seed),
         "rating": lambda: _rating_items(data, order, items, seed),
@@ -89,7 +92,10 @@ def _real_items(
     generated: int,
     rng: random.Random,
     seed: int,
+    fit: bool,
 ) -> Iterator[Item]:
+    if fit:
+        items, generated = fitting_sizes(len(order), len(data.systems), items, generated)
     half = items // 2
     needed = 2 * half + generated * len(data.systems)
     if len(order) < needed:
@@ -108,7 +114,7 @@ def _real_items(
     rest = list(left)
     for name, replies in data.systems.items():
         chosen = _generated(rest, replies, generated)
-        if len(chosen) < generated:
+        if len(chosen) < generated and not (fit and chosen):
             raise BadInput(
                 f"{name} has {len(chosen)} replies without repeats and {UNKNOWN} to the contexts "
                 f"that are left, and {generated} are needed.",
@@ -117,6 +123,29 @@ def _real_items(
         for passage in chosen:
             rest.remove(passage)
             yield item_of(passage, [(name, replies[passage.id])], "fake", seed)
+
+
+def fitting_sizes(contexts: int, systems: int, items: int, generated: int) -> tuple[int, int]:
+    """Items and generated items of each system for which there are enough contexts.
+
+    Up to half of the contexts are left to the systems, and each of them has twice as many as it
+    needs, because it may repeat itself.
+
+    Args:
+        contexts, systems (`int`):
+            How many there are.
+        items, generated (`int`):
+            How many are wanted.
+
+    Returns:
+        `tuple[int, int]`: At most what is wanted.
+
+    Examples:
+        >>> fitting_sizes(1_000, 2, 300, 30), fitting_sizes(300, 1, 300, 30)
+        ((300, 30), (240, 30))
+    """
+    generated = min(generated, contexts // (4 * max(systems, 1)))
+    return min(items, contexts - 2 * generated * systems) // 2 * 2, generated
 
 
 def _generated(

@@ -10,8 +10,16 @@ from dialeval.files import atomic_write_text
 from dialeval.metrics.analysis_results import OUTCOMES, AnalysisResults, Curve, WordPicture
 from dialeval.reports.analysis import rows
 from dialeval.reports.drawing import Frame
-from dialeval.reports.format import clean_text, format_share, one_line, shorten
-from dialeval.reports.sections import SectionView, render_sections
+from dialeval.reports.format import (
+    clean_text,
+    first_clause,
+    format_share,
+    format_signed,
+    of_hundred,
+    one_line,
+    shorten,
+)
+from dialeval.reports.sections import AnswerView, SectionView, render_sections
 
 _METHODS = {
     "attention": "attention: darker words have more weight",
@@ -20,6 +28,8 @@ _METHODS = {
     "linear": "exact weights: blue speaks for human, orange for machine",
     "occlusion": "change of the score without the word: blue speaks for human, orange for machine",
 }
+_EXPLAINED = 0.85
+"""Share of the decisions from which the words of the response are said to explain them."""
 _LONGEST = 160  # words of a picture, the last ones
 
 
@@ -35,7 +45,29 @@ def render_analysis(results: AnalysisResults) -> str:
     name = one_line(accuracy[0].evaluator) if accuracy else "the discriminator"
     lead = f"{name} on {accuracy[0].n:,} passages." if accuracy else ""
     title = f"What {name} looks at"
-    return render_sections(title, lead, list(_sections(results)), results)
+    return render_sections(
+        title, lead, list(_sections(results)), results, answers=list(_answers(results, name))
+    )
+
+
+def _answers(results: AnalysisResults, name: str) -> Iterator[AnswerView]:
+    """How often it is right, and whether the response alone explains its decisions."""
+    for row in results.select("accuracy"):
+        bounds = f"95 % {100 * row.low:.0f} to {100 * row.high:.0f}; " if row.low < row.high else ""
+        lines = []
+        for words in results.select("bag_of_words"):
+            if words.system == "decisions":
+                reads = "hardly reads the context" if words.value >= _EXPLAINED else "reads more"
+                lines.append(
+                    f"The words of the response alone predict its decisions in "
+                    f"{of_hundred(words.value)} cases: it {reads}."
+                )
+        for item in results.select("length_correlation"):
+            if not item.system:
+                rank = format_signed(item.value)
+                lines.append(f"Its score follows the length of the response by Spearman {rank}.")
+        title = f"{name} is right in {of_hundred(row.value)} cases ({bounds}50 is chance)"
+        yield AnswerView(title, lines, cautions=[first_clause(text) for text in results.warnings])
 
 
 def _sections(results: AnalysisResults) -> Iterator[SectionView]:

@@ -12,9 +12,10 @@ from dialeval.metrics.results import Result
 from dialeval.reports.drawing import Frame
 from dialeval.reports.format import format_share, one_line, plural, shorten
 from dialeval.reports.people import rows
-from dialeval.reports.sections import SectionView, render_sections
+from dialeval.reports.ranking import RankedBar, ranking
+from dialeval.reports.sections import AnswerView, SectionView, render_sections
 
-TITLE = "What people said"
+TITLE = "Do people agree, and what do they say?"
 _ROW = 24  # pixels of a row in a picture
 
 
@@ -30,7 +31,30 @@ def render_judgements(results: JudgementResults) -> str:
         f"{plural(results.n_judgements, 'judgement')} about {plural(results.n_items, 'item')} by "
         f"{plural(len(results.annotators), 'annotator')}."
     )
-    return render_sections(TITLE, lead, list(_sections(results)), results)
+    return render_sections(
+        TITLE, lead, list(_sections(results)), results, answers=[_answer(results)]
+    )
+
+
+def _answer(results: JudgementResults) -> AnswerView:
+    """Whether people agree, and whom they rate highest."""
+    ratings = rows.ranked_ratings(results)
+    lowest = min((row.low for row in ratings), default=0.0)
+    highest = max((row.high for row in ratings), default=1.0)
+    margin = 0.1 * (highest - lowest) or 0.5
+    bars = [
+        RankedBar(
+            one_line(row.system), row.value,
+            f"95 % {rows.number(row.low)} to {rows.number(row.high)}", row.low, row.high,
+            number=rows.number(row.value),
+        )
+        for row in ratings
+    ]  # fmt: skip
+    start, end = lowest - margin, highest + margin
+    ranks = ranking(bars, start=start, end=end)
+    scale = f"bars go from {rows.number(start, 1)} to {rows.number(end, 1)}"
+    caption = f"Mean ratings with their 95 % intervals, the highest first; {scale}."
+    return AnswerView(rows.answer_title(results), rows.answer_lines(results), caption, ranks)
 
 
 def _sections(results: JudgementResults) -> Iterator[SectionView]:

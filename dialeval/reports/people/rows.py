@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from dialeval.metrics.judgement_results import JudgementResults, Plan
+from dialeval.metrics.judgement_results import PEOPLE, JudgementResults, Plan
 from dialeval.metrics.results import Result
 from dialeval.reports.format import (
     NONE,
@@ -11,6 +11,7 @@ from dialeval.reports.format import (
     format_p_value,
     format_share,
     format_signed,
+    of_hundred,
     one_line,
 )
 from dialeval.reports.sections import TableView
@@ -49,6 +50,72 @@ def signed_bounds(value: float | None, low: float | None, high: float | None) ->
     if NONE in (format_signed(low), format_signed(high)):
         return format_signed(value)
     return f"{format_signed(value)} ({format_signed(low)} to {format_signed(high)})"
+
+
+_GRADES = (
+    (0.8, "agree well"),
+    (0.667, "agree enough for tentative conclusions"),
+    (0.4, "agree in part"),
+    (0.2, "agree weakly"),
+    (float("-inf"), "hardly agree"),
+)
+"""Names of alphas; the first two bounds are those of Krippendorff (2004, p. 241)."""
+
+
+def answer_title(results: JudgementResults) -> str:
+    """Whether annotators agree, in a few words; of several tasks the least agreement counts."""
+    alphas = [row.details["krippendorff_alpha"] for row in results.select("fleiss_pi")]
+    known = [alpha for alpha in alphas if alpha is not None and alpha == alpha]
+    return f"Annotators {_grade(min(known))}" if known else "Agreement was not measured"
+
+
+def _grade(alpha: float) -> str:
+    return next(name for least, name in _GRADES if alpha >= least)
+
+
+def answer_lines(results: JudgementResults) -> list[str]:
+    """What people said, in a few sentences: how much they agree, and what they found."""
+    return [*_agreement_lines(results), *_detection_lines(results), *_ranking_lines(results)]
+
+
+def _agreement_lines(results: JudgementResults) -> Iterator[str]:
+    parts = []
+    for result in results.select("fleiss_pi"):
+        details = result.details
+        names = [f"krippendorff_alpha{end}" for end in ("", "_low", "_high")]
+        task = details["scale"] or TASKS.get(details["task"], details["task"])
+        parts.append(f"{one_line(task)} {signed_bounds(*(details[name] for name in names))}")
+    if parts:
+        yield f"Krippendorff’s α (1 is perfect, 0 chance): {'; '.join(parts)}."
+
+
+def _detection_lines(results: JudgementResults) -> Iterator[str]:
+    for row in results.select("detection"):
+        if row.evaluator == PEOPLE:
+            bounds = f"95 % {100 * row.low:.0f} to {100 * row.high:.0f}"
+            against = "random replies" if row.system == "random" else one_line(row.system)
+            yield (
+                f"People are right about real and {against} in {of_hundred(row.value)} cases "
+                f"({bounds}); 50 is chance."
+            )
+
+
+def _ranking_lines(results: JudgementResults) -> Iterator[str]:
+    """The systems with the highest and the lowest mean rating."""
+    rows = ranked_ratings(results)
+    if rows:
+        named = [f"{one_line(row.system)}, {with_bounds(row)}" for row in rows]
+        lowest = f"; lowest: {named[-1]}" if len(named) > 1 else ""
+        scale = one_line(rows[0].details["scale"])
+        yield f"Rated highest{f' ({scale})' if scale else ''}: {named[0]}{lowest}."
+
+
+def ranked_ratings(results: JudgementResults) -> list[Result]:
+    """Mean ratings of the systems, the highest first; of several scales their mean."""
+    rated = [row for row in results.select("rating") if row.evaluator == PEOPLE]
+    scales = list(dict.fromkeys(row.details["scale"] for row in rated))
+    last = [row for row in rated if row.details["scale"] == scales[-1]]  # the mean of all
+    return sorted(last, key=lambda row: -row.value)
 
 
 def agreement_view(results: JudgementResults) -> TableView:

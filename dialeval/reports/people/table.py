@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -14,6 +15,8 @@ from dialeval.reports.sections import TableView
 
 MOST_ANNOTATORS = 12
 MOST_GAPS = 12
+_WORD = 16
+"""Longest word that makes its column wider."""
 
 
 def judgement_tables(results: JudgementResults) -> list[RenderableType]:
@@ -22,7 +25,8 @@ def judgement_tables(results: JudgementResults) -> list[RenderableType]:
         f"{plural(results.n_judgements, 'judgement')} about {plural(results.n_items, 'item')} by "
         f"{plural(len(results.annotators), 'annotator')}"
     )
-    parts: list[RenderableType] = [Text(lead, style="bold")]
+    parts: list[RenderableType] = [Text(lead), Text(rows.answer_title(results), style="bold")]
+    parts += map(Text, rows.answer_lines(results))
     for view in _views(results):
         if view.rows:
             parts += [Text(""), as_table(view)]
@@ -50,7 +54,12 @@ def as_table(view: TableView) -> Table:
     for index, head in enumerate(view.heads):
         name = head if isinstance(head, str) else head[0]
         right = index > 0 and index not in view.text
-        table.add_column(Text(name), justify="right" if right else "left", overflow="fold")
+        words = [*name.split(), *(str(row[index]).split(" (")[0] for row in view.rows)]
+        least = max(map(cell_len, words), default=0) if index else 0  # no word of it is broken
+        table.add_column(
+            Text(name), justify="right" if right else "left", overflow="fold",
+            min_width=min(least, _WORD),
+        )  # fmt: skip
     for row in view.rows:
         table.add_row(*(Text(str(cell)) for cell in row))
     return table

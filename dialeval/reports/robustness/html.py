@@ -25,7 +25,7 @@ from dialeval.reports.format import (
     format_signed,
 )
 from dialeval.reports.pages import render
-from dialeval.reports.robustness.ranks import strategy_ranks, system_ranks, title_of
+from dialeval.reports.robustness.ranks import scale_end, strategy_ranks, system_ranks, title_of
 from dialeval.reports.robustness.rows import (
     KINDS,
     SIMILARITY,
@@ -102,6 +102,7 @@ def _view(results: RobustnessResults) -> dict[str, Any]:
         ],
         "systems": system_names(results),
         "ranks": system_ranks(results),
+        "scale_end": f"{scale_end(results):g}".removeprefix("0"),
         "quality": list(quality.values()),
         "similarity": list(SIMILARITY.values()),
         "notes": notes(results),

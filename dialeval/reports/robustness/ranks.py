@@ -76,8 +76,15 @@ def strategy_ranks(results: RobustnessResults, system: str) -> list[dict[str, An
     for kind, name in KINDS.items():
         strategies = {row.name for row in results.strategies if row.kind == kind}
         rows = [row for row in verdicts_on(results, system) if row.strategy in strategies]
-        lines += ranking([_bar(row, name) for row in rows])
+        lines += ranking([_bar(row, name) for row in rows], end=scale_end(results))
     return lines
+
+
+def scale_end(results: RobustnessResults) -> float:
+    """Where the scale of all effects ends, so that small ones can be seen: 1, .5 or .2."""
+    bounds = (finite(value) for row in results.verdicts for value in (row.high, row.effect))
+    most = max((value for value in bounds if value is not None), default=1.0)
+    return next(end for end in (0.2, 0.5, 1.0) if most <= end or end == 1.0)
 
 
 def _bar(verdict: RobustnessVerdict, kind: str) -> RankedBar:
