@@ -9,6 +9,7 @@ import pytest
 from dialeval.commands import main
 from dialeval.dialogues import BadInput
 from dialeval.judgements import Judgement, write_judgements
+from dialeval.judgements.planning import judgements_for_share
 from dialeval.metrics.judgement_results import JudgementResults
 from dialeval.protocols.people import MetricScores, read_scores, study_judgements
 from dialeval.reports.people import judgement_tables, render_judgements
@@ -65,6 +66,20 @@ def test_people_and_a_discriminator_are_compared_on_the_same_items():
     assert results.get("detection", "bot", "majority").value == 1.0
     plan = next(plan for plan in results.plans if "bot" in plan.question)
     assert plan.settled and plan.items == 20
+
+
+@pytest.mark.parametrize("copies", [1, 3])
+def test_answers_about_one_item_are_one_piece_of_evidence_in_a_plan(copies):
+    """Ten of sixteen are right; three annotators who always agree settle no more than one."""
+    rows = [
+        Judgement(f"ann{copy}", f"i{item}", "real" if (item % 8 < 5) == (item < 8) else "fake",
+                  "real", system="human" if item < 8 else "bot",
+                  truth="real" if item < 8 else "fake")
+        for item in range(16) for copy in range(copies)
+    ]  # fmt: skip
+    [plan] = study_judgements(rows, settings=StudySettings(resamples=2_000)).plans
+    assert not plan.settled and plan.items == 16
+    assert plan.needed == pytest.approx(judgements_for_share(10 / 16), rel=0.2)
 
 
 def test_preferences_and_ratings():

@@ -1,14 +1,17 @@
 """A study of human judgements: everything that `dialeval agreement` prints."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import cached_property
+
+from scipy.stats import norm
 
 from dialeval._version import __version__
 from dialeval.errors import BadInput
 from dialeval.judgements import Judgement, agreement, annotator_quality, bradley_terry, win_rate
 from dialeval.judgements.annotators import passing
-from dialeval.judgements.planning import judgements_for_preference, judgements_for_share
+from dialeval.judgements.planning import items_for_difference, judgements_for_preference
 from dialeval.metrics.judgement_results import PEOPLE, AnnotatorRow, JudgementResults, Plan
 from dialeval.metrics.results import Result, signature
 from dialeval.protocols.people.detection import real_or_not, which_is_human
@@ -126,7 +129,9 @@ class _Study:
         for result in self._of("detection", PEOPLE):
             items = int(result.details["n_items"])
             settled = not result.low <= 0.5 <= result.high
-            needed = judgements_for_share(round(result.value, 6))
+            # Answers about one item go together, so the spread is that between items.
+            spread = (result.high - result.low) / (2 * norm.ppf(0.975)) * math.sqrt(items)
+            needed = items_for_difference(round(result.value - 0.5, 6), spread)
             yield Plan(
                 f"Do people recognise {result.system} better than by chance?",
                 items,
