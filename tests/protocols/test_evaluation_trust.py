@@ -63,7 +63,7 @@ def test_a_bot_that_only_changes_the_format_is_named_by_its_leak(tmp_path, chats
     assert leak in {item.name for item in results.leaks}
     assert verdict.verdict != "indistinguishable"
     [flag] = [text for text in verdict.flags if text.startswith("format leak")]
-    assert leak in flag and "after normalising both sides the evaluator's accuracy is" in flag
+    assert leak in flag and "after normalising both sides the best evaluator's accuracy is" in flag
     [item] = headlines(results)  # the first screen and the terminal
     message = item.text if item.by_format else " ".join(caution.text for caution in item.warnings)
     rule = max(results.leaks, key=lambda row: row.accuracy)

@@ -40,7 +40,6 @@ Limit = Annotated[
     typer.Option(help="Maximum number of contexts, drawn by dialogue; 500 without --human."),
 ]
 Folds = Annotated[int, typer.Option(help="Number of cross-fitting folds, by dialogue.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the results of another run.")]
 Turns = Annotated[
     str, typer.Option(help="Turns to edit: all, last, or numbers from 0 such as 0,-1.")
 ]

@@ -78,7 +78,7 @@ def leak_flags(leaks: list[FormatLeak], normalised_accuracy: float | None) -> li
         leaks (`list[FormatLeak]`):
             Its significant format leaks, the clearest first.
         normalised_accuracy (`float`, *optional*):
-            The strongest evaluator's accuracy after both sides were normalised.
+            The highest accuracy of an evaluator after both sides were normalised.
 
     Returns:
         `list[str]`: Empty without leaks.
@@ -88,7 +88,7 @@ def leak_flags(leaks: list[FormatLeak], normalised_accuracy: float | None) -> li
     names = ", ".join(leak.name for leak in leaks[:3]) + (", ..." if len(leaks) > 3 else "")
     after = ""
     if normalised_accuracy is not None:
-        after = "; after normalising both sides the evaluator's accuracy is "
+        after = "; after normalising both sides the best evaluator's accuracy is "
         after += percent(normalised_accuracy)
     return [
         f'format leak ({names}): the rule "{leaks[0].rule}" alone is right in '

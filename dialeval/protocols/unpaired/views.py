@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pyarrow as pa
 
 from dialeval.dialogues import PAIR_FEATURES, Passage, Passages, Turn, iterate, to_passages
 from dialeval.dialogues.pair_tables import PairSide, write_pairs
@@ -213,8 +212,3 @@ def empty_pairs() -> Passages:
     from dialeval.dialogues.storage import PassageFile
 
     return PassageFile(PAIR_FEATURES).dataset()
-
-
-def text_column(passages: Passages) -> pa.Array:
-    """The responses of passages."""
-    return pa.array(passages["response"][:], pa.string())
