@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from dialeval.dialogues.contraction_steps import contract
 from dialeval.dialogues.format_steps import (
@@ -62,10 +63,7 @@ class Normaliser:
             )
 
     def __call__(self, text: str) -> str:
-        # One step can create work for another ("&lt;s&gt;" is a marker): repeat until stable.
-        while (changed := self._once(text)) != text:
-            text = changed
-        return text
+        return _normalised(self, text)
 
     def _once(self, text: str) -> str:
         for step in self._steps():
@@ -94,6 +92,14 @@ class Normaliser:
         limit = self.max_tokens
         if limit is not None:
             yield lambda text: cut(text, limit)
+
+
+@lru_cache(maxsize=1 << 16)  # a run normalises the human side again for every system
+def _normalised(normaliser: Normaliser, text: str) -> str:
+    # One step can create work for another ("&lt;s&gt;" is a marker): repeat until stable.
+    while (changed := normaliser._once(text)) != text:
+        text = changed
+    return text
 
 
 def normalise(text: str) -> str:

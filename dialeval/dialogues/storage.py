@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 from datasets import Dataset, Features, List, Value
 from datasets.fingerprint import generate_random_fingerprint
+from datasets.formatting import query_table
 from datasets.table import MemoryMappedTable
 
 from dialeval.dialogues.sources import BadInput
@@ -67,12 +68,14 @@ def iterate(passages: Passages) -> Iterator[Passage]:
 
 def batches(passages: Passages, size: int = BATCH) -> Iterator[pa.RecordBatch]:
     """The table in record batches of `size` rows; the last one may be smaller."""
-    if _is_file(passages):  # read it, since mapped pages would stay resident
+    if _is_file(passages) and len(passages) > BATCH:  # mapped pages would stay resident
         yield from _rebatch(_read_stream(passages.cache_files[0]["filename"]), size)
         return
-    table = passages.with_format("arrow")
     for start in range(0, len(passages), size):
-        yield table[start : start + size].combine_chunks().to_batches()[0]
+        rows = slice(start, min(start + size, len(passages)))
+        # What `with_format("arrow")` does, without a deep copy of the data set.
+        part = query_table(passages.data, rows, passages._indices)
+        yield part.combine_chunks().to_batches()[0]
 
 
 def _is_file(passages: Passages) -> bool:

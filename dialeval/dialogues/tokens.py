@@ -24,6 +24,17 @@ def tokens(text: str) -> list[str]:
     return TOKEN.findall(text)
 
 
+@lru_cache(maxsize=1 << 15)  # the cues of every system read the human responses and contexts again
+def lower_tokens(text: str) -> tuple[str, ...]:
+    """Words and punctuation marks of a text in small letters.
+
+    Examples:
+        >>> lower_tokens("Don't go")
+        ("don't", 'go')
+    """
+    return tuple(TOKEN.findall(text.lower()))
+
+
 @lru_cache(maxsize=1 << 15)  # every fold, seed and scenario of a run counts the same responses
 def count_tokens(text: str) -> int:
     """Number of words and punctuation marks.

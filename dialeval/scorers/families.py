@@ -21,7 +21,7 @@ from dialeval.scorers.baselines import NEUTRAL, labels_of
 from dialeval.scorers.crossed import crossed_features
 from dialeval.scorers.embedding import Embed
 from dialeval.scorers.likelihoods import ContextLikelihood
-from dialeval.scorers.linear_features import Fold, SvmSettings, make_folds
+from dialeval.scorers.linear_features import Fold, SvmSettings, dialogue_numbers, make_folds
 from dialeval.scorers.matching import CORPUS, PROJECTED, default_matcher, matching_features
 from dialeval.scorers.row_cache import FitCache, Matrix, RowCache
 
@@ -111,6 +111,7 @@ class FeatureStore:
         self._latest: tuple[Sequence[Pair], list[np.ndarray]] | None = None
         self._texts: WeakKeyDictionary[Passages, list[Pair]] = WeakKeyDictionary()
         self._folds: WeakKeyDictionary[Passages, dict[int, Any]] = WeakKeyDictionary()
+        self._dialogues: WeakKeyDictionary[Passages, np.ndarray] = WeakKeyDictionary()
 
     @property
     def has_states(self) -> bool:
@@ -133,6 +134,12 @@ class FeatureStore:
             settings = SvmSettings(folds=INNER_FOLDS, seed=seed)
             folds[seed] = (labels, make_folds(pairs, labels, settings))
         return folds[seed]
+
+    def dialogues(self, pairs: Passages) -> np.ndarray:
+        """A number for the dialogue of each pair; computed once."""
+        if pairs not in self._dialogues:
+            self._dialogues[pairs] = dialogue_numbers(pairs)
+        return self._dialogues[pairs]
 
     def matrix(self, family: str, pairs: Sequence[Pair]) -> Matrix:
         """The features of one family.

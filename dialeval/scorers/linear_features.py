@@ -96,9 +96,18 @@ def _reply_keys(pairs: Passages) -> np.ndarray:
         origin = pc.if_else(borrowed, source, pc.fill_null(batch["dialogue_id"], ""))
         response = pc.fill_null(batch["response"], "")
         keys.append(pc.binary_join_element_wise(origin, response, "\x1f"))
-    return (
-        pa.chunked_array(keys, pa.string()).combine_chunks().dictionary_encode().indices.to_numpy()
-    )
+    return _numbers_of(keys)
+
+
+def dialogue_numbers(pairs: Passages) -> np.ndarray:
+    """A number for the dialogue of each pair, from 0 in the order of their first pairs."""
+    return _numbers_of([pc.fill_null(batch["dialogue_id"], "") for batch in batches(pairs)])
+
+
+def _numbers_of(parts: list[pa.Array]) -> np.ndarray:
+    """The same number for equal texts."""
+    column = pa.chunked_array(parts, pa.string()).combine_chunks()
+    return column.dictionary_encode().indices.to_numpy()
 
 
 def fit_vectorizers(

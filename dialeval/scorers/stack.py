@@ -158,8 +158,7 @@ class StackScorer:
         for number, (pairs, one) in enumerate(zip(parts, sets, strict=True)):
             models = {name: fits[number][0] for name, fits in fitted.items()}
             values = np.stack([fits[number][1] for fits in fitted.values()], 1)
-            dialogues = np.unique(np.asarray(pairs["dialogue_id"][:]), return_inverse=True)[1]
-            combiner = _combine(values, one.labels, dialogues)
+            combiner = _combine(values, one.labels, store.dialogues(pairs))
             scorers.append(cls(models, combiner, store, len(pairs), **options))
         return scorers
 

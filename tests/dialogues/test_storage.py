@@ -1,6 +1,7 @@
 """Passages at rest: round trips, and files that appear whole or not at all."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from dialeval.dialogues import (
@@ -15,7 +16,7 @@ from dialeval.dialogues import (
     to_passages,
     write_passages,
 )
-from dialeval.dialogues.storage import batches
+from dialeval.dialogues.storage import PassageFile, batches, encode
 
 PASSAGES = [
     Passage(
@@ -87,3 +88,17 @@ def test_batches_are_of_one_size_however_the_table_came_about(size):
         parts = list(batches(view, size))
         assert [id for batch in parts for id in batch["id"].to_pylist()] == ids, name
         assert all(batch.num_rows == size for batch in parts[:-1]), name
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+def test_batches_of_a_small_table_are_what_datasets_gives(parts):
+    with PassageFile() as file:
+        for part in range(parts):
+            file.write(encode([Passage((Turn("A", f"hi {part}"),), str(n)) for n in range(4)]))
+    table = file.dataset()
+    for rows in (table, table.select([3, 0, 2]), table.select(range(1, 4))):
+        read = pa.Table.from_batches(list(batches(rows, 2)))
+        assert read.to_pylist() == rows.with_format("arrow")[:].to_pylist()
+        assert [len(batch) for batch in batches(rows, 2)] == [2] * (len(rows) // 2) + [1] * (
+            len(rows) % 2
+        )

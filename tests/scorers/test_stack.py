@@ -7,6 +7,7 @@ from dialeval.dialogues import Pairing, Passage, Passages, Turn, split, to_passa
 from dialeval.scorers import load_scorer, save_scorer
 from dialeval.scorers.crossed import crossed_features, turn_words
 from dialeval.scorers.families import FeatureStore, texts_of_pairs
+from dialeval.scorers.linear_features import dialogue_numbers
 from dialeval.scorers.stack import StackScorer, _combine
 
 THINGS = ("tea", "rain", "music", "bread", "trains", "books", "cats", "maths")
@@ -153,3 +154,9 @@ def test_weights_of_families_are_never_negative():
     values = np.stack([signal, signal + 0.1 * rng.normal(size=400) - 0.05 * labels], 1)
     weights = _combine(values, labels, dialogues).weights
     assert (weights >= 0).all() and weights[0] > 0
+
+
+def test_dialogues_are_numbered_alike_where_their_ids_are_equal():
+    ids = ["b", "a", "b", "c", "a"]
+    numbers = dialogue_numbers(to_passages(Passage((), "hi", dialogue_id=name) for name in ids))
+    assert numbers.tolist() == [0, 1, 0, 2, 1]

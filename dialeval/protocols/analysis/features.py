@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 
 import numpy as np
 
-from dialeval.dialogues.tokens import tokens
+from dialeval.dialogues.tokens import lower_tokens
 from dialeval.metrics.analysis_results import TypicalFeature
 from dialeval.metrics.log_odds import LogOdds, log_odds
 from dialeval.protocols.analysis.decisions import Decisions
@@ -18,12 +18,12 @@ EXAMPLES = 3
 
 def words_of(text: str) -> list[str]:
     """The words of a response, each once."""
-    return list(dict.fromkeys(tokens(text.lower())))
+    return list(dict.fromkeys(lower_tokens(text)))
 
 
 def opener_of(text: str) -> list[str]:
     """Its first two words."""
-    words = tokens(text.lower())
+    words = lower_tokens(text)
     return [" ".join(words[:2])] if words else []
 
 

@@ -7,7 +7,7 @@ from itertools import islice
 import numpy as np
 
 from dialeval.dialogues.storage import Passages, batches
-from dialeval.dialogues.tokens import TOKEN, tokens
+from dialeval.dialogues.tokens import TOKEN, lower_tokens
 from dialeval.metrics.cue_results import CueExample
 from dialeval.protocols.evaluation.cue_marks import EXAMPLES, Span, marked, trait_spans
 from dialeval.protocols.leaks.features import Feature, describe_numeric, describe_yes_no
@@ -56,7 +56,7 @@ def _closest(words: Sequence[str], turns: Turns) -> str:
 
 
 def _words(text: str) -> list[str]:
-    return [word for word in tokens(text.lower()) if not _SIGN.match(word)]
+    return [word for word in lower_tokens(text) if not _SIGN.match(word)]
 
 
 def further_features(texts: Sequence[str], contexts: Sequence[Turns]) -> list[Feature]:

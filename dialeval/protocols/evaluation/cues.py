@@ -15,7 +15,7 @@ import numpy as np
 
 from dialeval.dialogues import BadInput
 from dialeval.dialogues.storage import Passages
-from dialeval.dialogues.tokens import tokens
+from dialeval.dialogues.tokens import lower_tokens, tokens
 from dialeval.metrics.cue_results import LEXICAL, TOO_FEW, Cue
 from dialeval.metrics.leak_results import Leak, LeakReport
 from dialeval.metrics.log_odds import LogOdds, log_odds
@@ -79,7 +79,7 @@ def phrases_of(text: str) -> list[str]:
         >>> phrases_of("I think so, yes")
         ['i think', 'i think so', 'think so']
     """
-    words = tokens(text.lower())
+    words = lower_tokens(text)
     grams = [
         words[start : start + n] for start in range(len(words)) for n in (2, 3)
         if start + n <= len(words)
@@ -89,7 +89,7 @@ def phrases_of(text: str) -> list[str]:
 
 def closer_of(text: str) -> list[str]:
     """The last two words of a response, with its punctuation."""
-    words = tokens(text.lower())
+    words = lower_tokens(text)
     return [" ".join(words[-2:])] if len(words) > 1 else []
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dialeval.dialogues import PAIR_FEATURES, BadInput, Pairing, Passages
-from dialeval.dialogues.splits import position, row_hashes
+from dialeval.dialogues.splits import position, row_hashes, select
 from dialeval.dialogues.storage import PassageFile, batches
 from dialeval.dialogues.tokens import count_tokens
 from dialeval.dialogues.types import text_key
@@ -269,10 +269,10 @@ def concatenate_pairs(folds: Sequence[Passages]) -> Passages:
 
 
 def _subsample(pairs: Passages, share: float, seed: int) -> Passages:
-    numbers = np.asarray(pairs["pair"])
+    numbers = np.concatenate([batch["pair"].to_numpy() for batch in batches(pairs)])
     count = max(2, round(share * len(numbers) / 2))
     selected = np.random.default_rng(seed).permutation(np.unique(numbers))[:count]
-    return pairs.select(np.flatnonzero(np.isin(numbers, selected)))
+    return select(pairs, np.isin(numbers, selected))
 
 
 def fitting_folds(human: Passages, wanted: int) -> int:

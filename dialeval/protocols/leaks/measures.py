@@ -2,7 +2,9 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,23 +31,18 @@ class Table:
         self.text = np.empty(rows, dtype=np.uint64)  # hash of the normalised response
         self.words, self.owner = array("i"), array("i")  # of all responses, and the row of each
         self.codes: dict[str, int] = {"": 0}
-        self.markers, self.normaliser = markers, Normaliser(markers=markers)
+        self.markers = markers
 
     def put(self, row: int, text: str) -> None:
         """Measure a response."""
-        parts, level = edges(text, self.markers), self.normaliser(text)
-        fixed = fix_encoding(parts.core)
-        forms = {"raw": text, "core": parts.core, "fixed": fixed, "level": level}
-        self.traits[row] = [trait(forms[trait.of]) for trait in _TRAITS]
-        self.lengths[row] = count_tokens(parts.core), len(parts.core.split())
-        self.text[row] = text_hash([level])
-        words = tokens(level)
-        first, last = (words[0], words[-1]) if words else ("", "")
-        self.edge_codes[row] = self._codes([parts.start, parts.end, first, last])
-        self.words.extend(self._codes(words))
-        self.owner.extend([row] * len(words))
+        measured = _measured(text, self.markers)
+        self.traits[row], self.lengths[row] = measured.traits, measured.lengths
+        self.text[row] = measured.text
+        self.edge_codes[row] = self._codes(measured.edges)
+        self.words.extend(self._codes(measured.words))
+        self.owner.extend([row] * len(measured.words))
 
-    def _codes(self, names: list[str]) -> list[int]:
+    def _codes(self, names: Sequence[str]) -> list[int]:
         return [self.codes.setdefault(name, len(self.codes)) for name in names]
 
     def __getitem__(self, name: str) -> np.ndarray:
@@ -55,6 +52,32 @@ class Table:
     def names(self) -> list[str]:
         """Words and markers by code."""
         return list(self.codes)
+
+
+class _Measured(NamedTuple):
+    """Measurements of one response."""
+
+    traits: tuple[float, ...]
+    lengths: tuple[int, int]
+    text: int
+    edges: tuple[str, str, str, str]
+    words: tuple[str, ...]
+
+
+@lru_cache(maxsize=1 << 15)  # the human responses are measured again for every system
+def _measured(text: str, markers: tuple[str, ...]) -> _Measured:
+    parts, level = edges(text, markers), Normaliser(markers=markers)(text)
+    fixed = fix_encoding(parts.core)
+    forms = {"raw": text, "core": parts.core, "fixed": fixed, "level": level}
+    words = tuple(tokens(level))
+    first, last = (words[0], words[-1]) if words else ("", "")
+    return _Measured(
+        tuple(trait(forms[trait.of]) for trait in _TRAITS),
+        (count_tokens(parts.core), len(parts.core.split())),
+        text_hash([level]),
+        (parts.start, parts.end, first, last),
+        words,
+    )
 
 
 def measure(human: Passages, system: Passages, rows: Rows, markers: tuple[str, ...]) -> Table:
