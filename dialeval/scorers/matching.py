@@ -117,7 +117,8 @@ class Matcher:
         flat = (flat - self.tensors["mean"]) / self.tensors["scale"]
         hidden = flat @ self.tensors["shared"].T  # (n, h)
         numbers = self.lexical(texts)
-        count = np.sqrt(np.maximum(1, (numbers > 0).sum(1)))[:, None]
+        # In the precision of the towers: double precision would make every fit on them slower.
+        count = np.sqrt(np.maximum(1, (numbers > 0).sum(1))).astype(np.float32)[:, None]
         outputs = [self._tower(name, hidden, numbers) for name in TOWERS]
         return np.stack([dense + words / count for dense, words in outputs], 1)
 

@@ -271,3 +271,16 @@ def test_towers_are_left_out_on_the_corpus_that_they_were_fitted_to():
     assert unseen_families(STACK, [other]) == list(STACK)
     left = ["ngrams", "vectors", "crossed", "topic", "manner"]
     assert unseen_families(STACK, [other, mixed]) == left
+
+
+def test_towers_compute_in_single_precision_what_they_would_in_double():
+    texts, rng = ["Where is it?", "", "On the table, I think."], np.random.default_rng(0)
+    towers = default_matcher()
+    states = rng.standard_normal((3, 4, 384)).astype(np.float32)
+    double = Matcher(
+        {name: tensor.astype(np.float64) for name, tensor in towers.tensors.items()},
+        towers.lexical.names,
+    )
+    outputs = towers(texts, states)
+    assert outputs.dtype == np.float32  # else every fit on them takes twice the time
+    np.testing.assert_allclose(outputs, double(texts, states), rtol=1e-4, atol=1e-4)
