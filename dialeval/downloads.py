@@ -61,9 +61,9 @@ def snapshot(
     if local_files_only or constants.HF_HUB_OFFLINE:
         return _download(name, {**request, "local_files_only": True}, revision)
     guard_headers()
-    asked: dict[str, Any] = {"repo_type": repo_type, "revision": revision, "files_metadata": True}
+    query: dict[str, Any] = {"repo_type": repo_type, "revision": revision, "files_metadata": True}
     try:
-        info = with_retries(lambda: HfApi().repo_info(name, **asked))
+        info = with_retries(lambda: HfApi().repo_info(name, **query))
     except Exception as error:
         return _cached_copy(error, name, request)
     files = listed_files(info, name)

@@ -24,6 +24,7 @@ from dialeval.protocols.people.systems import (
     labelled,
     simple_baselines,
 )
+from dialeval.responders.task import mean_likelihoods
 from dialeval.scorers.base import Decision
 from dialeval.scorers.folders import save_scorer
 from dialeval.scorers.linear import SvmScorer
@@ -194,6 +195,11 @@ def test_rated_correlates_length_and_bleu(run_recipe, tmp_path):
     (tmp_path / "bad.jsonl").write_text('{"context": ["hi"], "response": "yo"}\n')
     with pytest.raises(BadInput, match=r"bad.jsonl:1: expected a rated reply, but KeyError"):
         run_recipe("rated.py", "--data", "bad.jsonl")
+
+
+def test_a_parrot_gives_no_likelihoods():
+    with pytest.raises(BadInput, match="'parrot' gives no likelihoods"):
+        mean_likelihoods("parrot", replies(1))
 
 
 def test_copies_of_the_reference_have_no_bleu():

@@ -154,7 +154,7 @@ def balanced_interval(
     if chosen == "wilson" and equal and sizes.max() == 1:
         return wilson(array.sum(), len(array), level)
     table = class_sums(array, positive, unit)
-    n = 4 / (1 / np.count_nonzero(table[:, 1]) + 1 / np.count_nonzero(table[:, 3]))
+    n = float(4 / (1 / np.count_nonzero(table[:, 1]) + 1 / np.count_nonzero(table[:, 3])))
     if chosen == "wilson":
         n = min(n, len(sizes))
         return wilson(n * array[0], n, level)

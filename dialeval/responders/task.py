@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dialeval.dialogues import Passage
+from dialeval.dialogues import BadInput, Passage
 from dialeval.responders.generators import Generator
 from dialeval.responders.likelihood import response_log_probs
 from dialeval.responders.processors import RepeatedTypePenalty
@@ -121,7 +121,12 @@ def mean_likelihoods(spec: str, passages: Sequence[Passage]) -> np.ndarray:
     """log p(response | context) per token, by a local model that is named or in a folder."""
     from dialeval.responders.registry import load_responder
 
-    sums, lengths = likelihoods(load_responder(spec).generator, passages)
+    generator = getattr(load_responder(spec), "generator", None)
+    if generator is None:
+        raise BadInput(
+            f"{spec!r} gives no likelihoods.", hint="Name a local language model, such as smollm2."
+        )
+    sums, lengths = likelihoods(generator, passages)
     return sums / np.maximum(lengths, 1)
 
 

@@ -140,7 +140,9 @@ class SystemScorer:
         """
         random: dict[str, Passage] = {}
         for number in np.unique(self.data.fold):
-            people = [self.data.human[row] for row in np.flatnonzero(self.data.fold == number)]
+            people = [
+                self.data.human[row] for row in np.flatnonzero(self.data.fold == number).tolist()
+            ]
             random |= {row.id: row for row in with_random_replies(people, self.seed)}
         scores = {name: np.zeros(len(self.data.human)) for name in self.data.systems}
         for scorer, held_out in self._held_out(fit, random):
@@ -157,7 +159,9 @@ class SystemScorer:
         Contexts without a negative are not learned from.
         """
         for number in np.unique(self.data.fold):
-            others = [self.data.human[row] for row in np.flatnonzero(self.data.fold != number)]
+            others = [
+                self.data.human[row] for row in np.flatnonzero(self.data.fold != number).tolist()
+            ]
             learned = [row for row in others if row.id in negatives]
             pairs = labelled(learned, [negatives[row.id] for row in learned])
             yield fit(pairs, self.seed, self.shared), np.flatnonzero(self.data.fold == number)
