@@ -58,9 +58,9 @@ class CocoaRun:
     )
     hidden_size: int = field(default=64, metadata={"help": "Width of the neural agent."})
     rounds: int = field(default=2, metadata={"help": "Rounds of message passing."})
-    epochs: int = field(default=6, metadata={"help": "Epochs of the neural agent."})
+    epochs: int = field(default=4, metadata={"help": "Epochs of the neural agent."})
     batch_size: int = field(default=32, metadata={"help": "Turns per update."})
-    learning_rate: float = field(default=0.002, metadata={"above": 0, "help": "Learning rate."})
+    learning_rate: float = field(default=0.005, metadata={"above": 0, "help": "Learning rate."})
     temperature: float = field(
         default=0.5, metadata={"above": 0, "help": "Of the neural agent's words."}
     )

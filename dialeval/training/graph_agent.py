@@ -29,7 +29,7 @@ class GraphAgentTrainer:
             Inputs and labels of single turns; the last 5 % are validated on.
         epochs, batch_size (`int`, *optional*):
             Length of the training.
-        learning_rate (`float`, *optional*, defaults to 0.002):
+        learning_rate (`float`, *optional*, defaults to 0.005):
             Of Adam, falling to 0; the original takes Adagrad at 0.5.
         seed (`int`, *optional*, defaults to 0):
             Seed of the order.
@@ -43,9 +43,9 @@ class GraphAgentTrainer:
 
     model: DynoNet
     examples: Sequence[Mapping[str, Tensor]]
-    epochs: int = 6
+    epochs: int = 4
     batch_size: int = 32
-    learning_rate: float = 0.002
+    learning_rate: float = 0.005
     seed: int = 0
     accelerator: Accelerator | None = None
     completion_rate: Callable[[], float] | None = None

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dialeval.dialogues import BadInput, iterate
+from dialeval.dialogues.storage import texts_of
 from dialeval.metrics.overlap import bleu, bleu_counts
 from dialeval.metrics.robust_results import (
     ALL,
@@ -24,11 +25,13 @@ from dialeval.metrics.robust_results import (
     RobustResults,
     verdict_of,
 )
+from dialeval.models.tokenizers import word_tokenizer
 from dialeval.protocols.robust import robust
 from dialeval.protocols.robust.cells import CellStatistics, StrategyCells, average
 from dialeval.protocols.robust.data import robust_parts, with_files
 from dialeval.protocols.robust.models import shape_of
 from dialeval.protocols.robust.replies import other_rows
+from dialeval.protocols.robust.study import _Study
 from dialeval.reports.robust import robust_grids, write_robust_report
 from dialeval.responders.decoding import likelihoods
 from dialeval.responders.generators import load_generator
@@ -149,6 +152,17 @@ def test_the_gain_from_the_context_is_measured_and_its_lack_is_reported(finished
     assert unread  # such small ones have not learnt it
     for name in unread:
         assert any(text.startswith(f"{name} does not read") for text in results.warnings)
+
+
+def test_test_contexts_only_get_words_of_the_training_data():
+    run = RobustRun(**TINY)
+    study = _Study(run, CONFIG, AgainstConfig("add-negation"), None, None, None, {})
+    study.parts = robust_parts(run, 0)
+    [strategy] = study._strategies()
+    tokenizer = word_tokenizer(texts_of(study.parts["train"]), run.vocab_size)
+    known = {word.lower() for word in tokenizer.get_vocab()}
+    assert (strategy.name, strategy.kind) == ("add-negation", "should_change")
+    assert strategy._words == known and "the" in known
 
 
 def test_the_report_escapes_and_has_every_table(finished):

@@ -9,6 +9,7 @@ import numpy as np
 from accelerate import Accelerator
 
 from dialeval.dialogues import BadInput, Passage, iterate
+from dialeval.dialogues.storage import texts_of
 from dialeval.metrics.results import RESULTS, Result, plain, signature, versions
 from dialeval.metrics.robust_results import (
     ALL,
@@ -19,6 +20,8 @@ from dialeval.metrics.robust_results import (
     TargetRow,
 )
 from dialeval.metrics.robustness_results import NORMAL, Estimate
+from dialeval.models.tokenizers import word_tokenizer
+from dialeval.perturbations import Perturbation, Restricted
 from dialeval.protocols.robust.cells import CellStatistics, Numbers, StrategyCells, average
 from dialeval.protocols.robust.data import robust_parts, with_files
 from dialeval.protocols.robust.models import ModelFactory, OnProgress
@@ -30,7 +33,7 @@ from dialeval.run_folder import RunFolder
 from dialeval.settings.against import AgainstConfig
 from dialeval.settings.robust import RobustRun
 from dialeval.settings.training import GeneratorConfig
-from dialeval.training.perturbed import chosen_strategies
+from dialeval.training.perturbed import chosen_strategies, word_vocabulary
 
 RUN, REPORT = "run.json", "report.html"
 DULL = 0.1
@@ -132,7 +135,7 @@ class _Study:
 
     def _cases(self) -> list[Case]:
         """The test contexts under every strategy; one that edits none of them is refused."""
-        chosen = chosen_strategies(self.against)
+        chosen = self._strategies()
         folder = Path(self.run.output_dir) if self.accelerator.is_main_process else None
         cases = make_cases(self.passages, chosen, folder, self.config.seed)
         for case in cases:
@@ -143,6 +146,16 @@ class _Study:
                     hint="Leave it out, or use other data.",
                 )
         return cases
+
+    def _strategies(self) -> list[Perturbation]:
+        """The strategies of the tests, the same for every target.
+
+        Edits only use frequent words of the training data (Niu and Bansal, 2018, sec. 5): to a
+        target with a vocabulary of words, any other new word would be the same unknown one.
+        """
+        tokenizer = word_tokenizer(texts_of(self.parts["train"]), self.run.vocab_size)
+        words = word_vocabulary(tokenizer)
+        return [Restricted(strategy, words) for strategy in chosen_strategies(self.against)]
 
     def _target(self, models: ModelFactory, target: str) -> None:
         """Train and measure one generator under every strategy."""
