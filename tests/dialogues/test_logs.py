@@ -149,3 +149,23 @@ def test_our_columns_win_over_extra_ones(write, tmp_path):
 def test_a_device_without_an_end_is_refused(device):
     with pytest.raises(BadInput, match=f"{device}: expected a file or a pipe, found a device"):
         read(device)
+
+
+def test_notices_of_a_messenger_may_have_several_lines_and_midnight_is_no_gap(write):
+    path = write(
+        "chat.txt",
+        "[31/12/2025, 22:10:00] Ann created the group\nDescription:\nwe plan a trip\n"
+        "[31/12/2025, 22:15:03] The trip: Messages and calls are end-to-end encrypted. No one\n"
+        "[31/12/2025, 22:15:03] Ann: are you coming?\n[31/12/2025, 22:16:40] Bo: on my way\n",
+    )
+    (passage,) = iterate(read_passages(path))
+    assert (passage.context[0].text, passage.response) == ("are you coming?", "on my way")
+    clock = write("late.txt", "[23:55] Ann: still up?\n[00:10] Bo: yes\n[00:12] Ann: me too\n")
+    assert [passage.response for passage in iterate(read_passages(clock))] == ["yes", "me too"]
+
+
+def test_rows_without_a_finite_number_keep_the_order_of_the_file(write):
+    rows = "a,user,one,3\na,bot,two,nan\na,user,three,1\n"
+    path = write("turns.csv", f"conversation_id,speaker,text,turn\n{rows}")
+    texts = [passage.response for passage in iterate(read_passages(path))]
+    assert texts == ["two", "three"]

@@ -35,7 +35,8 @@ _NO_WORDS = re.compile(
     r"<media omitted>|<attached: .*>"
     r"|(?:image|video|audio|sticker|gif|document|contact card) omitted"
     r"|.* \(file attached\)|(?:this message was|you) deleted(?: this message)?\.?"
-    r"|null|missed (?:voice|video) call.*",
+    r"|null|missed (?:voice|video) call.*|messages (?:and calls )?are end-to-end encrypted.*"
+    r"|messages to this (?:chat|group) (?:and calls )?are now secured with end-to-end.*",
     re.I,
 )
 _EDITED = re.compile(r"\s*<this message was edited>\s*\Z", re.I)
@@ -79,19 +80,21 @@ def read_messenger(source: Source) -> Iterator[Dialogue]:
 
 def _lines(source: Source) -> Iterator[_Message]:
     waiting: _Message | None = None
+    after_notice = False
     for number, line in source.filled_lines():
         match = _stamped(line)
-        if not match:  # a message goes on
-            if waiting is None:
-                with source.record(number):
-                    raise BadInput(f"expected a message with its time, found {line!r:.60}.")
-            else:
+        if not match:  # a message or a notice goes on
+            if waiting is not None:
                 text = f"{waiting.text} {line.strip()}"
                 waiting = _Message(waiting.times, waiting.speaker, text, waiting.line)
+            elif not after_notice:
+                with source.record(number):
+                    raise BadInput(f"expected a message with its time, found {line!r:.60}.")
             continue
         if waiting:
             yield waiting
         spoken = _SPOKEN.fullmatch(match[3])
+        after_notice = not spoken
         if not spoken:
             source.skipped["notices"] += 1
             waiting = None
@@ -125,9 +128,11 @@ def _times(date: str | None, clock: str) -> tuple[datetime, ...]:
     if letters:
         hour = hour % 12 + (12 if letters[0].lower() == "p" else 0)
     second = rest[0] if rest else 0
+    # Without a date, a message after midnight may be of the next day.
+    days = _days(date) if date else (datetime(2000, 1, 1), datetime(2000, 1, 2))
     try:
         time = timedelta(hours=hour, minutes=minute, seconds=second)
-        return tuple(day + time for day in (_days(date) if date else (datetime(2000, 1, 1),)))
+        return tuple(day + time for day in days)
     except (OverflowError, ValueError):
         return ()
 

@@ -1,5 +1,6 @@
 """Tables with one turn a row: whose conversation it belongs to, who speaks, and what."""
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -194,7 +195,8 @@ def _ordered(rows: list[_Keyed], source: Source) -> list[_Keyed]:
 
 
 def _order_key(value: Any) -> float | str | None:
-    with suppress(TypeError, ValueError):
-        return float(value)
+    with suppress(TypeError, ValueError, OverflowError):
+        number = float(value)
+        return number if math.isfinite(number) else None  # NaN has no place in an order
     text = str(value)
     return text if _ISO.match(text) else None
