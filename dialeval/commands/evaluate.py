@@ -202,6 +202,7 @@ def _read_pairs(
 ) -> tuple[Passages, Passages | None, dict[str, Passages]]:
     """The human answers, a second human's, and the systems', from one table."""
     from dialeval.dialogues import BadInput, by_author
+    from dialeval.dialogues.authors import authors as count_authors
     from dialeval.dialogues.columns import column_names
     from dialeval.protocols.evaluation.systems import read_human
 
@@ -215,6 +216,14 @@ def _read_pairs(
         inputs, allow_empty=True, columns=columns, answers={**authors, **named}
     )
     table = _read_files(inputs.pairs or [], options)
+    answered = count_authors(table)
+    for author, column in options.answers.items():
+        if author not in answered:
+            hint = "Check the name of the column in the table's first line."
+            message = (
+                f"no row has an answer of {author}: the column {column!r} is missing or empty."
+            )
+            raise BadInput(message, (inputs.pairs or [""])[0], hint=hint)
     passages, second = read_human(["table"], options, limit=limit, seed=seed,
                                   read_files=lambda *_: table)  # fmt: skip
     return passages, second, {name: by_author(table, name) for name in named}

@@ -51,6 +51,9 @@ def test_a_table_is_evaluated_and_needs_its_columns(run, tmp_path):
     code, _, err = run("evaluate", "--pairs", path, "--context", "nothing", "--human", "person",
                        "--system", "bot=bot")  # fmt: skip
     assert code == 2 and "no 'nothing' here, only 'prompt', 'person', 'bot', 'b2'" in err
+    code, _, err = run("evaluate", "--pairs", path, "--context", "prompt", "--human", "person",
+                       "--system", "bot=nope")  # fmt: skip
+    assert code == 2 and "no row has an answer of bot: the column 'nope' is missing" in err
 
 
 @pytest.mark.parametrize(

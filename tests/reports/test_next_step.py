@@ -64,3 +64,8 @@ def test_the_command_is_kept_without_what_only_changes_the_output(monkeypatch):
 def test_one_table_with_columns_gets_one_more_column():
     given = "dialeval evaluate --pairs qa.csv --human person --system bot=answer"
     assert step("distinguishable", given).command.endswith("--system bot-2=NEW_COLUMN")
+    by_format = step("distinguishable", f"{given} -o runs/x", by_format=True)
+    assert by_format.command.startswith(f"{given} --normalise -o ")
+    columns = "--column context=context --column response=person"
+    annotate = step("indistinguishable", given).command
+    assert annotate.startswith(f"dialeval annotate qa.csv {columns} --from-run ")

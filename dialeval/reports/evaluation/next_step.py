@@ -56,6 +56,11 @@ def next_step(results: EvaluationResults, verdict: Verdict, by_format: bool) -> 
     name = one_line(verdict.system)
     given = shlex.split(str(results.settings.get("command") or ""))
     folder = str(results.settings.get("output_dir") or "runs/evaluation")
+    if by_format and "--pairs" in given:  # one table has both sides
+        added = ["--normalise", "-o", f"{folder}-2"]
+        change = f"the same command with {shlex.join(added)}"
+        text = "Write both sides in one format; until then, evaluate them normalised:"
+        return NextStep(text, shlex.join([*_without_folder(given), *added]), change)
     if by_format:
         text = "Write both sides in one format, then evaluate the new files:"
         human, system = _file(given, "human") or "human.jsonl", _system_file(given, name)
@@ -71,8 +76,9 @@ def next_step(results: EvaluationResults, verdict: Verdict, by_format: bool) -> 
         return NextStep(text, shlex.join([*start, *added]), change)
     if verdict.verdict == INCONCLUSIVE or not verdict.verdict:
         return _more_contexts(given, name, folder, verdict.n)
-    command = shlex.join(["dialeval", "annotate", _file(given, "human") or "human.jsonl",
-                          "--from-run", folder, "--task", "real"])  # fmt: skip
+    command = shlex.join(
+        ["dialeval", "annotate", *_human_source(given), "--from-run", folder, "--task", "real"]
+    )
     return NextStep("Ask people whether they notice a difference:", command)
 
 
@@ -104,6 +110,16 @@ def _file(given: list[str], option: str) -> str:
     """The value of an option; empty where the command does not have it."""
     name = f"--{option}"
     return given[given.index(name) + 1] if name in given[:-1] else ""
+
+
+def _human_source(given: list[str]) -> list[str]:
+    """How the human replies of a run are read by a command that takes files."""
+    human = _file(given, "human")
+    if "--pairs" not in given:
+        return [human or "human.jsonl"]
+    context = _file(given, "context") or "context"
+    columns = ["--column", f"context={context}", "--column", f"response={human}"]
+    return [_file(given, "pairs"), *columns]
 
 
 def _system_file(given: list[str], system: str) -> str:
