@@ -275,24 +275,20 @@ def show_piles(data: Any, run: EvaluationRun, format: str) -> Any:
     Returns:
         `UnpairedResults`: What was printed.
     """
-    import json
-
     from rich.markup import escape
 
     from dialeval.protocols.unpaired import evaluate_piles
-    from dialeval.reports.unpaired import pile_tables, to_text, write_unpaired_report
+    from dialeval.reports.unpaired import pile_tables, write_unpaired_report
 
     say("The files do not answer the same contexts: they are compared as two piles, by dialogue.")
     with progress_bar() as on_progress:
         results = evaluate_piles(data, run, on_progress=on_progress)
     path = write_unpaired_report(Path(run.output_dir))
-    if format == "json":
-        print(json.dumps(results.to_dict(), ensure_ascii=False, indent=2))
-    elif format == "table":
+    if format == "table":
         for part in pile_tables(results):
             out.print(part)
     else:
-        print(to_text(results))
+        print(printable(as_text(results, format)))
     say_warnings(results.warnings)
     say(f"Report: [bold]{escape(str(path))}[/]")
     say(f"[dim]{escape(results.signature)}[/]")
@@ -300,11 +296,15 @@ def show_piles(data: Any, run: EvaluationRun, format: str) -> Any:
 
 
 def as_text(results: RunResults, format: str) -> str:
-    """The results as Markdown, LaTeX or JSON."""
+    """The results as JSON; those of an evaluation also as Markdown or LaTeX."""
     import json
 
-    from dialeval.reports.evaluation import to_latex, to_markdown
+    from dialeval.metrics.unpaired_results import UnpairedResults
+    from dialeval.reports import evaluation, unpaired_text
 
     if format == "json":
         return json.dumps(results.to_dict(), ensure_ascii=False, indent=2)
-    return to_markdown(results) if format == "markdown" else to_latex(results)
+    if isinstance(results, UnpairedResults):
+        of_piles = unpaired_text.to_markdown if format == "markdown" else unpaired_text.to_latex
+        return of_piles(results)
+    return (evaluation.to_markdown if format == "markdown" else evaluation.to_latex)(results)

@@ -57,9 +57,7 @@ def report(
             say(f"Report: [bold]{escape(str(path))}[/]")
         return
     protocol = _protocol(run)
-    if protocol not in _EVALUATIONS and (format != "html" or output is not None):
-        hint = "Leave out --format and --output: it is written to report.html in the folder."
-        raise BadInput("the report of such a run is an HTML page only.", run, hint=hint)
+    _check_format(protocol, format, output, run)
     is_page = format == "html"
     with expecting("the results of a run", run, _HINT):
         path = _write_page(protocol, run, output) if is_page else _write_text(run, format, output)
@@ -67,6 +65,20 @@ def report(
         say(f"Report: [bold]{escape(str(path))}[/]")
     if open and path is not None:
         _open(path)
+
+
+def _check_format(protocol: str, format: str, output: Path | None, run: Path) -> None:
+    """Refuse what the report of a kind of run cannot be written as."""
+    from dialeval.dialogues import BadInput
+
+    if protocol in _EVALUATIONS:
+        return
+    if format == "html" and output is not None:
+        hint = "Leave out --output: it is written to report.html in the folder."
+        raise BadInput("the page of such a run cannot be written elsewhere.", run, hint=hint)
+    if format in ("markdown", "latex") and protocol != "unpaired":
+        hint = "Choose html, csv or json."
+        raise BadInput(f"there is no {format} of such a run.", run, hint=hint)
 
 
 def _open(path: Path) -> None:
@@ -143,16 +155,30 @@ _PAGES = {
 
 def _write_text(run: Path, format: str, output: Path | None) -> Path | None:
     """Write the text to a file, or print it and return `None`."""
-    from dialeval.commands.evaluate import as_text
     from dialeval.dialogues import BadInput
     from dialeval.files import atomic_write_text
-    from dialeval.reports.evaluation.html import load_evaluation
 
     try:
-        text = as_text(load_evaluation(run), format)
+        text = _text(run, format)
     except ValueError as error:
         raise BadInput(str(error)) from None
     if output is None:
         print(printable(text))
         return None
     return atomic_write_text(output, text.rstrip("\n") + "\n")
+
+
+def _text(run: Path, format: str) -> str:
+    """The results of a run in one of the formats that are text."""
+    import json
+
+    from dialeval.commands.evaluate import as_text
+    from dialeval.metrics.results import RESULTS, read_results
+    from dialeval.metrics.unpaired_results import UnpairedResults
+    from dialeval.reports.evaluation.html import load_evaluation
+
+    if _protocol(run) in _EVALUATIONS:
+        return as_text(load_evaluation(run), format)
+    if format == "json":
+        return json.dumps(read_results(run / RESULTS), ensure_ascii=False, indent=2)
+    return as_text(UnpairedResults.load(run), format)

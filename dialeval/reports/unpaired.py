@@ -44,7 +44,7 @@ METRICS = {
 """Columns of the tables: accuracies of the same evaluator on different texts."""
 _TERMINAL = ("accuracy", "topic_control", "matched_accuracy", "dialogue_accuracy")
 """What fits into a terminal."""
-_NOTE = (
+NOTE = (
     "All numbers are accuracies; 50 % is chance. Responses are read without contexts, because the "
     "contexts of two piles differ. The topic control is the same evaluator on the partners' turns: "
     "what it reveals cannot be a property of the evaluated side's words, though partners react to "
@@ -69,21 +69,23 @@ def pile_tables(results: UnpairedResults) -> list[RenderableType]:
 
 
 def _table(results: UnpairedResults) -> Table:
-    metrics = [metric for metric in _measured(results) if metric in _TERMINAL]
+    metrics = [metric for metric in measured(results) if metric in _TERMINAL]
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
     for name in ("system", "evaluator", *(METRICS[metric] for metric in metrics)):
         table.add_column(name, justify="left" if name in ("system", "evaluator") else "right")
-    for row in _rows(results, metrics):
+    for row in table_rows(results, metrics):
         table.add_row(*map(Text, row))
     return table
 
 
-def _measured(results: UnpairedResults) -> list[str]:
+def measured(results: UnpairedResults) -> list[str]:
+    """The accuracies of a run, in the order of `METRICS`."""
     present = {result.metric for result in results.results}
     return [metric for metric in METRICS if metric in present]
 
 
-def _rows(results: UnpairedResults, metrics: Sequence[str]) -> list[list[str]]:
+def table_rows(results: UnpairedResults, metrics: Sequence[str]) -> list[list[str]]:
+    """A row of texts for each system and evaluator: their names, and the accuracies."""
     keys = dict.fromkeys((item.system, item.evaluator) for item in results.select("accuracy"))
     return [
         [one_line(system), one_line(evaluator)]
@@ -198,9 +200,9 @@ def _tone(verdict: PileVerdict) -> str:
 def _accuracy_section(results: UnpairedResults) -> SectionView:
     tables = []
     for caption, whole in (("Accuracy on single turns", False), ("On whole dialogues", True)):
-        metrics = [name for name in _measured(results) if name.startswith("dialogue") == whole]
+        metrics = [name for name in measured(results) if name.startswith("dialogue") == whole]
         heads = ["system", "evaluator", *(METRICS[metric] for metric in metrics)]
-        rows = [row for row in _rows(results, metrics) if set(row[2:]) != {NONE}]
+        rows = [row for row in table_rows(results, metrics) if set(row[2:]) != {NONE}]
         tables.append(TableView(caption, heads, rows if metrics else [], (1,)))
     tests = [
         [item.system, item.evaluator, METRICS.get(item.metric, item.metric),
@@ -210,7 +212,7 @@ def _accuracy_section(results: UnpairedResults) -> SectionView:
     ]  # fmt: skip
     heads = ["system", "evaluator", "text", "p-value"]
     held_out = TableView("Tests on a held-out half of the dialogues", heads, tests, (1, 2))
-    return SectionView("accuracy", "Accuracy and controls", [_NOTE], [*tables, held_out])
+    return SectionView("accuracy", "Accuracy and controls", [NOTE], [*tables, held_out])
 
 
 def _matched_section(results: UnpairedResults) -> SectionView:
