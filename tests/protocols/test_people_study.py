@@ -68,6 +68,13 @@ def test_people_and_a_discriminator_are_compared_on_the_same_items():
     assert plan.settled and plan.items == 20
 
 
+def test_a_task_whose_replies_were_judged_once_is_named():
+    alone = [row for row in preferences() if row.annotator == "ann"]
+    results = study_judgements([*real_or_not(), *alone], settings=QUICK)
+    assert results.warnings == ("better: every reply was judged once, so agreement is unknown.",)
+    assert {row.details["task"] for row in results.select("fleiss_pi")} == {"real"}
+
+
 @pytest.mark.parametrize("copies", [1, 3])
 def test_answers_about_one_item_are_one_piece_of_evidence_in_a_plan(copies):
     """Ten of sixteen are right; three annotators who always agree settle no more than one."""

@@ -120,9 +120,10 @@ class _Study:
 
     def warnings(self) -> Iterator[str]:
         """What a reader has to know."""
-        alone = {row.unit for row in self.rows}
-        if len(alone) == len(self.rows):
-            yield "Every reply was judged once, so agreement is unknown."
+        for (task, scale), rows in sorted(self._by_task().items()):
+            if len({row.unit for row in rows}) == len(rows):
+                name = f"{task}, {scale}" if scale else task
+                yield f"{name}: every reply was judged once, so agreement is unknown."
 
     def plans(self) -> Iterator[Plan]:
         """How many items would settle each question."""
@@ -161,11 +162,15 @@ class _Study:
         if len(self.scales) > 1:
             yield MEAN_SCALE, mean_ratings(self.rows, None)
 
-    def _agreements(self) -> Iterator[Result]:
+    def _by_task(self) -> dict[tuple[str, str], list[Judgement]]:
+        """The judgements of each task and scale."""
         groups: dict[tuple[str, str], list[Judgement]] = {}
         for row in self.rows:
             groups.setdefault((row.task, row.scale), []).append(row)
-        for (task, scale), rows in sorted(groups.items()):
+        return groups
+
+    def _agreements(self) -> Iterator[Result]:
+        for (task, scale), rows in sorted(self._by_task().items()):
             level = "ordinal" if task == "rating" else "nominal"
             try:
                 numbers = agreement(
