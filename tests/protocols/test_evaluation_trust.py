@@ -17,6 +17,7 @@ from dialeval.protocols.evaluation.evaluators import FitContext, fit_function
 from dialeval.protocols.evaluation.folds import scenario_folds, without_contexts
 from dialeval.protocols.evaluation.next_turns import next_turns
 from dialeval.protocols.evaluation.planted import planted_pairs
+from dialeval.protocols.evaluation.study import Study
 from dialeval.reports.evaluation.headline import headlines
 from dialeval.settings.evaluation import EvaluationRun
 from tests.protocols.test_evaluation import Spy, answers, one, people, quick, register_spy
@@ -72,6 +73,16 @@ def test_a_bot_that_only_changes_the_format_is_named_by_its_leak(tmp_path, chats
     after = one(results, "adversuc_normalised", "bot", "surface").value
     assert after > one(results, "adversuc", "bot", "surface").value
     assert after == pytest.approx(0.5, abs=0.03)  # there is nothing else to detect
+
+
+def test_a_run_on_the_corpus_of_the_towers_says_that_it_does_without_them(tmp_path, chats):
+    human, others = to_passages(chats), to_passages([replace(row, corpus="x") for row in chats])
+    for passages, evaluator, expected in (
+        (human, "stack", True), (human, "surface", False), (others, "stack", False),
+    ):  # fmt: skip
+        data = align(passages, {"bot": answers(chats, lambda passage: "fine")})
+        study = Study(data, quick(tmp_path / "x", evaluators=[evaluator]))
+        assert any("without towers" in text for text in study.collector.warnings) == expected
 
 
 def test_normalising_is_a_setting(tmp_path, chats):

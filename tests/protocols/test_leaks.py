@@ -160,6 +160,18 @@ PLANTS = {
 }
 
 
+@pytest.mark.parametrize("per_dialogue", [1, 4])
+def test_a_rule_that_is_always_right_is_not_certain_to_be(per_dialogue):
+    texts = sentences(240)
+    leak = named(
+        compare(texts, [text.upper() for text in texts], per_dialogue=per_dialogue),
+        "upper-case letters",
+    )
+    dialogues = 240 // per_dialogue / 2  # about half of them are tested
+    assert (leak.accuracy, leak.high) == (1.0, 1.0)
+    assert leak.low == pytest.approx(dialogues / (dialogues + 1.96**2), abs=0.02)
+
+
 @pytest.mark.parametrize("plant", PLANTS)
 @pytest.mark.parametrize("swapped", [False, True], ids=["system", "human"])
 def test_a_planted_format_leak_is_found_named_and_fixed(plant, swapped):

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
 from dialeval.dialogues.storage import Passages
+from dialeval.metrics.intervals import wilson
 from dialeval.metrics.leak_results import Leak
 from dialeval.metrics.significance import bootstrap_ratios, exchange_test, holm, sign_flip_test
 from dialeval.protocols.leaks.features import Feature, Rule
@@ -19,10 +20,16 @@ class _Trial:
     accuracy: np.ndarray
     ratios: np.ndarray  # (resamples, features) accuracies
     p_values: list[float]
+    dialogues: int
 
     @property
     def interval(self) -> np.ndarray:
-        return np.percentile(self.ratios, [2.5, 97.5], axis=0)
+        """Bounds of the accuracies; Wilson's where a rule is always right, or always wrong."""
+        bounds = np.percentile(self.ratios, [2.5, 97.5], axis=0)
+        for value in (0.0, 1.0):
+            limits = wilson(value * self.dialogues, self.dialogues)
+            bounds[:, self.accuracy == value] = np.array(limits)[:, None]
+        return bounds
 
 
 class Examples:
@@ -113,6 +120,7 @@ def _paired_trial(predicted: np.ndarray, rows: Rows, seed: int) -> _Trial:
         accuracy=correct.sum(0) / (2 * size.sum()),
         ratios=bootstrap_ratios(correct, 2 * size, seed),
         p_values=[sign_flip_test(column, seed) for column in (human - system).T],
+        dialogues=len(size),
     )
 
 
@@ -126,6 +134,7 @@ def _unpaired_trial(predicted: np.ndarray, rows: Rows, seed: int) -> _Trial:
         accuracy=(1 + human.sum(0) / human_size.sum() - system.sum(0) / system_size.sum()) / 2,
         ratios=(1 + drawn_human - drawn_system) / 2,
         p_values=[exchange_test(*columns, seed) for columns in zip(*rates, strict=True)],
+        dialogues=min(len(human_size), len(system_size)),
     )
 
 
