@@ -62,6 +62,10 @@ class Cue:
             How to remove it.
         examples (`tuple[CueExample, ...]`, *optional*):
             Responses of the side where it is more frequent.
+        gain (`float`, *optional*):
+            Accuracy that it adds to all stronger cues of the system, and the first one to chance.
+            Cues are significant on the half on which it is measured, so that it leans to the
+            optimistic side.
     """
 
     system: str
@@ -79,3 +83,4 @@ class Cue:
     log_odds: float | None = None
     hint: str = ""
     examples: tuple[CueExample, ...] = ()
+    gain: float | None = None

@@ -14,7 +14,8 @@ def description_tables(description: Any, width: int = 40) -> RenderableType:
     """Counts, lengths, authors, frequent responses and a histogram, for the terminal."""
     parts = [_counts(description), _authors(description)]
     if description.authors:
-        parts += [_histogram(description, width), _frequent(description)]
+        frequent = _frequent(description)
+        parts += [_histogram(description, width), *([frequent] if frequent.row_count else [])]
     return Group(*parts)
 
 
@@ -91,6 +92,8 @@ def _frequent(description: Any, most: int = 3) -> Table:
     shown = 10 if len(description.authors) == 1 else most
     for author in description.authors:
         for text, count in author.frequent[:shown]:
+            if count == 1:  # nothing is frequent
+                break
             short = text if len(text) <= 70 else text[:69] + "…"
             table.add_row(escape(author.name), escape(short), f"{count:,}")
     return table

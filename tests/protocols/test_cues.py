@@ -57,6 +57,30 @@ def test_a_planted_phrase_comes_first_with_its_shares_and_marked_examples():
     assert "as an ai" not in texts and "as an" not in texts  # near duplicates are left out
 
 
+def test_a_cue_adds_what_the_stronger_ones_miss():
+    def edit(text, rng):
+        first = rng.random() < 0.6
+        has = {"zig": first, "zag": rng.random() < 0.4, "zog": first and rng.random() < 0.5}
+        words = text.split()
+        for index, word in zip((1, 3, 5), has, strict=True):
+            words[index] = word if has[word] else words[index]
+        return " ".join(words)
+
+    by_text = {cue.text: cue for cue in cues(edit)}
+    zig, zag, zog = (by_text[name] for name in ("zig", "zag", "zog"))
+    assert next(iter(by_text)) == "zig"
+    assert zig.gain == pytest.approx(zig.accuracy - 0.5)  # the strongest one adds to chance
+    # zag is independent of zig: of the replies without zig it finds its share.
+    missed = (1 - zig.system_share) * zag.system_share / 2
+    assert zag.gain == pytest.approx(missed, abs=0.03)
+    assert zog.accuracy > 0.6 and abs(zog.gain) < 0.01  # never without zig
+
+
+def test_a_trait_of_the_format_has_a_gain_too():
+    first = cues(lambda text, rng: text.replace(".", " ."))[0]
+    assert first.kind == "format" and first.gain == pytest.approx(first.accuracy - 0.5)
+
+
 def test_a_space_before_the_full_stop_is_the_cue_and_is_marked():
     first = cues(lambda text, rng: text.replace(".", " ."))[0]
     assert (first.kind, first.text) == ("format", "space before punctuation")

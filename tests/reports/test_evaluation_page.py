@@ -14,6 +14,7 @@ import pyarrow.parquet as parquet
 import pytest
 
 from dialeval.metrics import auroc
+from dialeval.metrics.cue_results import Cue
 from dialeval.metrics.evaluation_results import (
     EvaluationResults,
     SystemExamples,
@@ -22,6 +23,7 @@ from dialeval.metrics.results import Result
 from dialeval.reports.evaluation import (
     evaluation_table,
     notebook_html,
+    render_report,
     to_latex,
     to_markdown,
     write_report,
@@ -318,3 +320,18 @@ def test_a_folder_without_results_says_what_to_do(tmp_path, content, words):
     with pytest.raises(ValueError, match=f"{words}.*Run `dialeval evaluate`"):
         write_report(tmp_path)
     assert not (tmp_path / "report.html").exists()
+
+
+def test_cues_say_what_they_add_to_the_stronger_ones(evaluation):
+    def cue(text, accuracy, gain):
+        numbers = (0.4, 0.1, accuracy, accuracy - 0.1, accuracy + 0.1, 0.01)
+        return Cue("bot", "word", text, "system", *numbers, f"rule {text}", gain=gain)
+
+    cues = (cue("zig", 0.7, 0.2), cue("zag", 0.65, 0.084), cue("zog", 0.6, -0.01))
+    page = render_report(replace(evaluation, cues=cues))
+    items = re.findall(r"<li><span class=\"cue-bar\">.*?</li>", page, re.DOTALL)
+    assert "adds" not in items[0] and "right in 70 of 100 cases" in items[0]
+    assert "adds 8 to those above" in items[1] and "adds nothing to those above" in items[2]
+    assert "All 3 cues together are right in 77 of 100 cases." in page  # .5 + .2 + .084 - .01
+    old = tuple(replace(item, gain=None) for item in cues)  # as results of earlier versions
+    assert "adds" not in render_report(replace(evaluation, cues=old)).partition('id="cues"')[0]

@@ -171,8 +171,14 @@ def _checks(
     metric, _, key = condition.name.partition(".")
     rows = {(row.system, row.evaluator): row for row in results if row.metric == metric}
     if not rows:
-        choices = ", ".join(dict.fromkeys(row.metric for row in results)) or "none"
-        yield replace(condition, problem=f"the run has no metric {metric!r}. It has {choices}.")
+        metrics = dict.fromkeys(row.metric for row in results)
+        problem = f"the run has no metric {metric!r}. It has {', '.join(metrics) or 'none'}."
+        if metric == "ere" and "ere_three" in metrics:
+            problem = (
+                "ERE was measured over three scenarios, because the data have no next turns. Set a "
+                "limit for ere_three, in which a random guess is .167 off."
+            )
+        yield replace(condition, problem=problem)
         return
     if bound == "conservative":
         bound = "high" if condition.upper else "low"

@@ -3,12 +3,14 @@
 Candidates are chosen on one half of the dialogues by their log-odds with an informative prior
 (Monroe et al., 2008); traits of format and length are those of the leak check. Each becomes one
 rule ("system if the response contains it"), which is tested on the other half, with Holm's
-correction for all of them. They are ranked by how often that rule alone is right there.
+correction for all of them. They are ranked by how often that rule alone is right there; what a cue
+adds to the stronger ones is given beside it.
 """
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ from dialeval.metrics.leak_results import Leak, LeakReport
 from dialeval.metrics.log_odds import LogOdds, log_odds
 from dialeval.metrics.significance import holm
 from dialeval.protocols.analysis.features import opener_of, words_of
+from dialeval.protocols.evaluation.cue_gains import cumulative_accuracies, gains, leak_features
 from dialeval.protocols.evaluation.cue_marks import (
     Span,
     lexical_examples,
@@ -223,8 +226,8 @@ def find_cues(
     human, answers = (_first_rows(side) for side in (human, answers))
     texts = Texts.read(human, answers, seed)
     candidates = [row for kind in KINDS for row in candidates_of(kind, texts)]
-    features = [candidate.feature() for candidate in candidates]
-    features += further_features(texts.texts, texts.contexts)
+    further = further_features(texts.texts, texts.contexts)
+    features = [*(candidate.feature() for candidate in candidates), *further]
     examples = Examples(human, answers, texts.rows)
     tested = measure_leaks(features, texts.rows, seed, ALPHA, examples)
     report = report or find_leaks(human, answers, seed, min_dialogues=MIN_DIALOGUES)
@@ -236,7 +239,18 @@ def find_cues(
         key=lambda pair: -pair[0][0].accuracy,
     )
     kept = _without_duplicates(ranked, texts)
-    return [_cue(system, leak, candidate, float(p), texts) for (leak, candidate), p in kept]
+    traits = further
+    if any(candidate is None for (_, candidate), _ in kept):
+        traits = [*further, *leak_features(human, answers, texts.rows)]
+    by_name = {feature.name: feature for feature in traits}
+    chosen = [by_name.get(leak.name) if candidate is None else candidate.feature()
+              for (leak, candidate), _ in kept]  # fmt: skip
+    known = [feature for feature in chosen if feature is not None]
+    added = gains(cumulative_accuracies(known, texts.rows)) if len(known) == len(kept) else []
+    return [
+        _cue(system, leak, candidate, float(p), texts, gain)
+        for ((leak, candidate), p), gain in zip_longest(kept, added)
+    ]
 
 
 def cues_of(
@@ -349,7 +363,10 @@ def _is_same(
     return bool(both >= 0.5 * min(candidate.present.sum(), other.present.sum()))
 
 
-def _cue(system: str, leak: Leak, candidate: Candidate | None, p_holm: float, texts: Texts) -> Cue:
+def _cue(
+    system: str, leak: Leak, candidate: Candidate | None, p_holm: float, texts: Texts,
+    gain: float | None,
+) -> Cue:  # fmt: skip
     side = "system" if leak.system >= leak.human else "human"
     if candidate is not None:
         kind, odds = candidate.kind, candidate.odds.log_odds
@@ -366,6 +383,7 @@ def _cue(system: str, leak: Leak, candidate: Candidate | None, p_holm: float, te
     return Cue(
         system, kind, leak.name, side, leak.system, leak.human, leak.accuracy, leak.low, leak.high,
         p_holm, leak.rule, "" if kind in LEXICAL else leak.measures, odds, leak.hint, examples,
+        gain,
     )  # fmt: skip
 
 

@@ -237,7 +237,7 @@ def _check_dialogues(passages: Passages) -> None:
         raise BadInput(
             f"{len(passages)} contexts come from {dialogues} dialogue{'s' * (dialogues > 1)}, and "
             f"folds are made of dialogues: at least {MIN_CONTEXTS} are needed.",
-            hint="Give each passage its dialogue_id, or more dialogues.",
+            hint="Give each passage its dialogue_id, more dialogues, or a larger --limit.",
         )
 
 

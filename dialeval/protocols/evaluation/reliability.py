@@ -98,13 +98,14 @@ def _has_twin(table: pa.Table) -> bool:
 def _warn_of_missing(tables: ScoreTables, collector: ResultCollector, system: str) -> None:
     if "human_next" in tables.missing:
         collector.warn(
-            "No next turns in the data, and no contexts of two turns to take them from: ERE is a "
-            "mean over three scenarios (ere_three), in which a random guess is .167 off."
+            "ERE rests on three scenarios: no next turns in the data, and no contexts of two turns "
+            "to take them from. It is called ere_three, and a random guess is .167 off in it."
         )
     if tables.next_turns.source == "context":
         collector.warn(
-            "No next turns in the data: human_next is made from inside the contexts (the last turn "
-            "answers the one before it, and the response is the turn after it)."
+            "ERE takes next turns from inside the contexts, because the data have none: in "
+            "human_next the last turn answers the one before it, and the response is the turn "
+            "after it."
         )
     if not system:
         collector.warn("ERE skipped: machine_machine needs a system. Name one: --system parrot")

@@ -69,7 +69,7 @@ def measure_leaks(
     Returns:
         `list[Leak]`: In the order of the features.
     """
-    rules = [_fit(feature.values, rows) for feature in features]
+    rules = [fit_rule(feature.values, rows) for feature in features]
     pairs = list(zip(features, rules, strict=True))
     predicted = np.column_stack([rule(feature.values) for feature, rule in pairs])  # for human
     trial = (_paired_trial if rows.paired else _unpaired_trial)(predicted, rows, seed)
@@ -96,8 +96,11 @@ def measure_leaks(
     ]
 
 
-def _fit(values: np.ndarray, rows: Rows) -> Rule:
-    """At most two cuts, so that a rule can say "between"."""
+def fit_rule(values: np.ndarray, rows: Rows) -> Rule:
+    """The rule on one number, learnt on the training half.
+
+    It has at most two cuts, so that it can say "between".
+    """
     values, is_human = values[rows.train], rows.is_human[rows.train]
     tree = DecisionTreeClassifier(
         max_leaf_nodes=3,

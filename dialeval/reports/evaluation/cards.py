@@ -82,8 +82,9 @@ def _card(item: Headline, number: int, row: Row) -> View:
         "more_warnings": max(len(item.warnings) - FIRST_WARNINGS, 0),
         "trust": item.trust, "level": item.trust.level.replace(" ", "-"), "scale": scale_of(item),
         "short_scale": scale_of(item, short=True), "legend": _legend(item, row),
-        "cues": [cue_view(cue) for cue in item.cues],
-        "first_cues": [cue_view(cue) for cue in item.cues[:FIRST_CUES]],
+        "cues": [cue_view(cue, at) for at, cue in enumerate(item.cues)],
+        "first_cues": [cue_view(cue, at) for at, cue in enumerate(item.cues[:FIRST_CUES])],
+        "together": together(item.cues),
         "upper_bound": row.upper_bound,
         "evidence": [*_evidence(row, item.verdict), *_planted(item.verdict)],
     }  # fmt: skip
@@ -116,8 +117,24 @@ def _legend(item: Headline, row: Row) -> list[tuple[str, str, str]]:
     ]
 
 
-def cue_view(cue: Cue) -> View:
-    """A cue as the page shows it."""
+def _adds(gain: float | None) -> str:
+    """What a cue adds to the stronger ones, in words; empty where that is unknown."""
+    if gain is None:
+        return ""
+    points = round(100 * gain)
+    return f"adds {points} to those above" if points > 0 else "adds nothing to those above"
+
+
+def together(cues: Sequence[Cue]) -> str:
+    """How often several cues together are right; empty where that is unknown."""
+    known = [cue.gain for cue in cues if cue.gain is not None]
+    if len(cues) < 2 or len(known) < len(cues):
+        return ""
+    return f"All {len(cues)} cues together are right in {of_hundred(0.5 + sum(known))} cases."
+
+
+def cue_view(cue: Cue, number: int = 0) -> View:
+    """A cue as the page shows it; `number` says how many stronger ones there are."""
     return {
         "kind": cue.kind,
         "phrase": cue_phrase(cue),
@@ -125,6 +142,7 @@ def cue_view(cue: Cue) -> View:
         "bar": f"{100 * min(max(2 * cue.accuracy - 1, 0), 1):.0f}",
         "interval": f"{100 * cue.low:.0f}–{100 * cue.high:.0f}",
         "p": format_p_value(cue.p_holm),
+        "adds": _adds(cue.gain) if number else "",
         "rule": cue.rule,
         "hint": cue.hint,
         "side": "human" if cue.side == "human" else "machine",

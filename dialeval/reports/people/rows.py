@@ -151,7 +151,7 @@ def detection_views(results: JudgementResults) -> Iterator[TableView]:
     for negative in dict.fromkeys(row.system for row in rows):
         heads: list[Any] = ["who decides", "Acc", "95 %"]
         heads += [f"{score} {name}" for name in ("real", "fake") for score in ("P", "R", "F1")]
-        heads += [("π", "fleiss-pi"), "decisions"]
+        heads += [("π", "fleiss-pi"), "n"]
         table = [_detection_row(row) for row in rows if row.system == negative]
         name = "random replies" if negative == "random" else f"replies of {one_line(negative)}"
         yield TableView(f"Real passages against {name}", heads, table)

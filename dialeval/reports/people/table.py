@@ -15,6 +15,8 @@ from dialeval.reports.sections import TableView
 
 MOST_ANNOTATORS = 12
 MOST_GAPS = 12
+_MANY = 9
+"""Columns that stand closer to each other."""
 _WORD = 16
 """Longest word that makes its column wider."""
 
@@ -49,13 +51,15 @@ def _views(results: JudgementResults) -> Iterator[TableView]:
 
 def as_table(view: TableView) -> Table:
     """A table of a page for the terminal."""
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
+    gap = 1 if len(view.heads) < _MANY else 0
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, gap, 0, 0), show_edge=False)
     table.title, table.title_justify = Text(view.caption, style="bold"), "left"
     for index, head in enumerate(view.heads):
         name = head if isinstance(head, str) else head[0]
         right = index > 0 and index not in view.text
-        words = [*name.split(), *(str(row[index]).split(" (")[0] for row in view.rows)]
-        least = max(map(cell_len, words), default=0) if index else 0  # no word of it is broken
+        words = [word for text in (name, *(str(row[index]) for row in view.rows))
+                 for word in text.split()]  # fmt: skip
+        least = max(map(cell_len, words), default=0)  # no word of it is broken
         table.add_column(
             Text(name), justify="right" if right else "left", overflow="fold",
             min_width=min(least, _WORD),
