@@ -16,7 +16,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from dialeval.dialogues import BadInput, iterate
+from dialeval.dialogues import BadInput, Pairing, Passage, Turn, iterate, to_passages
 from dialeval.files import last_complete
 from dialeval.hub.kinds import recognise
 from dialeval.hub.model_cards import card_of
@@ -30,6 +30,7 @@ from dialeval.protocols.att import (
     external_attackers,
     game_config,
     play_att,
+    players,
 )
 from dialeval.protocols.att.external import collect_responses
 from dialeval.protocols.att.players import make_parts
@@ -92,6 +93,19 @@ def played(tmp_path_factory):
     study = AttStudy(run, config)
     results = study.play({"dull": ConstantResponder("i do not know", "dull")})
     return folder, results, study
+
+
+def test_equal_replies_to_equal_contexts_all_make_pairs(tmp_path, monkeypatch):
+    monkeypatch.setattr(players, "GeneratorResponder", lambda *_: ConstantResponder("Me too."))
+    texts = ["Yes.", "No way.", "Hello you."]
+    human = to_passages(
+        [
+            Passage((Turn("A", "Hi."),), text, id=f"d{at}#1", dialogue_id=f"d{at}", author="human")
+            for at, text in enumerate(texts)
+        ]
+    )
+    both = players._answers(AttRun(), None, human, -1, GameConfig(), tmp_path / "answers.jsonl")
+    assert len(Pairing("human_machine")(*both)) == 6
 
 
 def test_table_2_has_every_attacker_before_every_defender(played):
