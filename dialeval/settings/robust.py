@@ -22,6 +22,9 @@ class RobustRun(GeneratorRun):
         metadata={"help": "Corpus files to test on; a part of the data by default."},
     )
     model: str = field(default="", metadata={"help": "Not used here: see targets."})
+    samples: int = field(default=0, metadata={"least": 0, "help": "Not used here: see examples."})
+    resume: bool = field(default=False, metadata={"help": "Not used here: it always continues."})
+    log_with: str | None = field(default=None, metadata={"help": "Not used here."})
     targets: list[str] = field(
         default_factory=lambda: ["vhred"],
         metadata={"help": f"Generators: {', '.join(TARGETS)}, or a folder or Hub name."},
