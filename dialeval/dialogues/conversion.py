@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from dialeval.dialogues.authors import authors, by_author
-from dialeval.dialogues.cutting import Cut
+from dialeval.dialogues.cutting import NOT_SPOKEN, Cut
 from dialeval.dialogues.readers.logs import PREFERENCE, prompt_columns
-from dialeval.dialogues.readers.messages import MESSAGE_LISTS
+from dialeval.dialogues.readers.messages import MESSAGE_LISTS, message_text
 from dialeval.dialogues.readers.tables import table_record
 from dialeval.dialogues.readers.turns import has_turns, read_turn_rows
 from dialeval.dialogues.reading import ReadOptions, read
@@ -248,15 +248,25 @@ def _record(row: Any, index: int, author: str, context: Any) -> dict[str, Any]:
 
 
 def _split_conversation(messages: Sequence[Any], index: int, author: str) -> dict[str, Any]:
-    """The last message is the response, the others are the context; a system prompt is no turn."""
-    spoken = [item for item in messages if not (isinstance(item, Mapping) and _is_prompt(item))]
+    """The last message is the response, the others are the context.
+
+    A system prompt, a tool and a message without words, such as a tool call, are no turns.
+    """
+    said = [item for item in messages if not (isinstance(item, Mapping) and _is_prompt(item))]
+    spoken = [item for item in said if _text(item) is not None]
     if len(spoken) < 2:
         raise _bad_row(index, author, "a conversation needs a context and a response")
+    if _role(spoken[-1]) != _role(said[-1]):
+        raise _bad_row(index, author, "the last message has no text")
     return {"context": spoken[:-1], "response": _text(spoken[-1])}
 
 
 def _is_prompt(message: Message) -> bool:
-    return message.get("role") in ("system", "developer", "tool")
+    return message.get("role") in NOT_SPOKEN
+
+
+def _role(item: Any) -> Any:
+    return item.get("role") if isinstance(item, Mapping) else None
 
 
 def _turns(context: Any, index: int, author: str) -> tuple[Turn, ...]:
@@ -281,7 +291,7 @@ def _items(context: Any, index: int, author: str) -> Iterator[Any]:
 def _text(item: Any) -> Any:
     """The text of a turn: a string, a chat message, or a turn of ours."""
     if isinstance(item, Mapping):
-        return item.get("content", item.get("text"))
+        return message_text(item.get("content", item.get("text")))
     return item
 
 

@@ -139,3 +139,19 @@ def test_turns_of_several_roles_are_refused_without_a_role():
 def test_columns_of_different_lengths_are_refused():
     with pytest.raises(BadInput, match=r"differ in length \(context: 1, response: 2\)"):
         as_passages({"context": ["a"], "response": ["b", "c"]}, author="bot")
+
+
+def test_tool_calls_and_parts_of_messages_do_not_cost_a_conversation():
+    chat = [
+        {"role": "system", "content": "Be kind."},
+        {"role": "user", "content": [{"type": "text", "text": "is it"}, {"type": "image_url"}]},
+        {"role": "assistant", "content": None, "tool_calls": [{"id": "x"}]},
+        {"role": "tool", "content": "42"},
+        {"role": "assistant", "content": "yes"},
+    ]
+    for messages in (chat, [*chat, *chat[2:4]]):
+        (passage,) = iterate(as_passages([messages], author="bot"))
+        assert [turn.text for turn in passage.context] == ["is it"]
+        assert passage.response == "yes"
+    with pytest.raises(BadInput, match="row 0 of bot: the last message has no text"):
+        as_passages([[{"role": "user", "content": "a"}, *chat[1:3]]], author="bot")
