@@ -169,3 +169,19 @@ def test_rows_without_a_finite_number_keep_the_order_of_the_file(write):
     path = write("turns.csv", f"conversation_id,speaker,text,turn\n{rows}")
     texts = [passage.response for passage in iterate(read_passages(path))]
     assert texts == ["two", "three"]
+
+
+@pytest.mark.parametrize("is_reversed", [False, True])
+def test_an_answer_of_langsmith_is_read_once_whatever_run_is_first(write, is_reversed):
+    rows = []
+    for name in ("a", "b"):
+        outer = {"id": name, "trace_id": name, "run_type": "chain"}
+        inner = {"id": f"{name}2", "trace_id": name, "parent_run_id": name, "run_type": "llm"}
+        texts = {"inputs": {"question": f"{name}?"}, "outputs": {"answer": f"{name}!"}}
+        rows += [outer | texts, inner | texts]
+    lone = {"id": "c2", "trace_id": "c", "parent_run_id": "c", "run_type": "llm"}
+    rows.append({**lone, "inputs": {"question": "c?"}, "outputs": {"answer": "c!"}})
+    path = write("runs.jsonl", rows[::-1] if is_reversed else rows)
+    passages, report = read(path, ReadOptions(role="assistant"))
+    assert sorted(passage.response for passage in iterate(passages)) == ["a!", "b!", "c!"]
+    assert report.skipped == {"runs inside or around another run": 2}

@@ -148,18 +148,19 @@ def read_langfuse(source: Source) -> Iterator[Dialogue]:
 )
 def read_langsmith(source: Source) -> Iterator[Dialogue]:
     """LangSmith's export of runs, or of the examples of a dataset."""
-    wants_children: bool | None = None
+    level: dict[
+        str, bool
+    ] = {}  # of the run that gives a trace's answer: whether it is an inner one
     for number, item in _export_rows(source):
         with source.record(number):
             record = as_object(item, "a run")
-            is_child = record.get("parent_run_id") not in (None, "")
+            parent = record.get("parent_run_id") or ""
             if record.get("run_type") in _NO_ANSWER:
                 source.skipped["runs of tools and retrievers"] += 1
                 continue
-            if wants_children is None:
-                wants_children = is_child
-            if is_child and not wants_children:
-                source.skipped["runs inside another run"] += 1
+            trace = str(record.get("trace_id") or parent or record.get("id") or number)
+            if level.setdefault(trace, bool(parent)) != bool(parent):
+                source.skipped["runs inside or around another run"] += 1
                 continue
             session = _thread(record) or record.get("trace_id")
             dialogue = _exchange(
