@@ -84,10 +84,14 @@ def atomic_dir(folder: Path) -> Iterator[Path]:
 def last_complete(folder: Path) -> Path | None:
     """The last complete version of a folder written by [`atomic_dir`], if there is one.
 
-    A run killed between the two renames leaves only the previous folder.
+    A run killed between the two renames leaves only the previous folder. One killed after them
+    leaves both; then the previous one is removed.
     """
-    candidates = (folder, folder.with_name(f".{folder.name}.old"))
-    return next((path for path in candidates if path.is_dir()), None)
+    old = folder.with_name(f".{folder.name}.old")
+    if folder.is_dir():
+        shutil.rmtree(old, ignore_errors=True)
+        return folder
+    return old if old.is_dir() else None
 
 
 def remove_dir(folder: Path) -> None:

@@ -14,7 +14,7 @@ from dialeval.dialogues.types import TRAINED_AGAINST
 from dialeval.files import last_complete, remove_dir
 from dialeval.metrics.adversarial_results import AdversarialResults, PolicyRecord
 from dialeval.metrics.results import Result, from_plain, plain
-from dialeval.responders.generators import SETTINGS, Generator, load_generator, save_generator
+from dialeval.responders.generators import Generator, load_generator, save_generator
 from dialeval.run_folder import RunFolder
 from dialeval.scorers import save_scorer
 from dialeval.settings.adversarial import AdversarialConfig
@@ -31,6 +31,7 @@ from dialeval.training.generator import (
     train_generator,
 )
 from dialeval.training.likelihood import Examples, GeneratorTrainer
+from dialeval.training.output import is_trained
 from dialeval.training.rewards import RewardSource
 
 OnProgress = Callable[[dict[str, Any]], Any]
@@ -139,7 +140,7 @@ def make_generator(
     if run.model not in NEW:
         return build(run, parts["train"])
     target = folder / PRETRAINED
-    if not (target / SETTINGS).is_file():
+    if not is_trained(target):
         on_progress({"stage": "Pre-training the generator by likelihood"})
         resume = last_complete(target / CHECKPOINT) is not None
         first = replace(run, output_dir=str(target), resume=resume, log_with=None)

@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from dialeval.files import remove_dir
 from dialeval.run_folder import RunFolder
 
 RESULTS = "results.json"
@@ -41,6 +43,19 @@ def check_finished(
         RunFolder(folder, RESULTS, key="settings").check(
             json.loads(json.dumps(dict(settings), default=str)), _difference, overwrite=overwrite
         )
+
+
+def is_trained(folder: Path) -> bool:
+    """Whether a training in a folder came to its end, and not only to its model.
+
+    The results are its last file. What a process that was killed after them left of the checkpoint
+    is removed.
+    """
+    if not (folder / RESULTS).is_file():
+        return False
+    with suppress(FileNotFoundError):  # several processes of one run may come here
+        remove_dir(folder / "checkpoint")
+    return True
 
 
 def _difference(previous: Mapping[str, Any], settings: Mapping[str, Any]) -> str:

@@ -29,12 +29,14 @@ _EMBEDDING = split(
     "--folds 2 --seeds 1 --no-length-matched --normalise off -o out"
 )
 _ATT = split(
-    f"att.py --config {CONFIGS / 'att_tiny.yaml'} --methods ATT --generator_passages 200 "
+    f"att.py --config {CONFIGS / 'att_tiny.yaml'} --data material/many.jsonl --methods ATT "
+    "--generator_passages 200 "
     "--game_contexts 60 --test_contexts 12 --sl_pairs 40 --hvr_pairs 40 --sl_epochs 1 "
     "--validation_contexts 12 --samples 8 --output_dir out"
 )
 _REGS = split(
-    f"regs.py --config {CONFIGS / 'regs_tiny.yaml'} --generator_passages 120 --iterations 1 "
+    f"regs.py --config {CONFIGS / 'regs_tiny.yaml'} --data material/many.jsonl "
+    "--generator_passages 120 --iterations 1 "
     "--discriminator_pairs 40 --discriminator_epochs 1 --likelihood_steps 2 "
     "--output_dir out"
 )
@@ -72,8 +74,8 @@ JOBS = {
     "train": Job(_to_out(material.TRAIN), ("--resume",)),
     "train-generator": Job(_to_out(material.TRAIN_GENERATOR), ("--resume",)),
     "annotate": Job(_to_out(material.ANNOTATE)),
-    "ATT": Job(_ATT),
-    "REGS": Job(_REGS),
+    "ATT": Job(_ATT, ("--resume", "true")),
+    "REGS": Job(_REGS, ("--resume", "true")),
     "robust": Job(_ROBUST),
 }
 _TIMES = re.compile(

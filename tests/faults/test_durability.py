@@ -160,3 +160,27 @@ def test_a_finished_model_of_other_settings_is_not_overwritten(tmp_path):
     assert (tmp_path / "svm" / "scorer.json").read_bytes() == before
     train(max_pairs=10, overwrite=True)
     train(max_pairs=10)
+
+
+def test_the_previous_version_of_a_folder_is_removed_once_the_new_one_is_complete(tmp_path):
+    from dialeval.files import last_complete
+
+    old = tmp_path / ".checkpoint.old"
+    old.mkdir()
+    (old / "state.json").write_text("{}")
+    assert last_complete(tmp_path / "checkpoint") == old and old.exists()
+    (tmp_path / "checkpoint").mkdir()
+    assert last_complete(tmp_path / "checkpoint") == tmp_path / "checkpoint"
+    assert not old.exists()
+
+
+def test_a_model_without_results_is_not_a_finished_training(tmp_path):
+    from dialeval.training.output import is_trained
+
+    (tmp_path / "generator.json").write_text("{}")
+    (tmp_path / "checkpoint").mkdir()
+    assert not is_trained(tmp_path) and (tmp_path / "checkpoint").exists()
+    (tmp_path / "results.json").write_text("{}")
+    (tmp_path / ".checkpoint.trash").mkdir()
+    assert is_trained(tmp_path)
+    assert not list(tmp_path.glob("*checkpoint*"))

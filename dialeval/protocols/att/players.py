@@ -43,7 +43,7 @@ from dialeval.protocols.att.negatives import (
 from dialeval.protocols.att.settings import NEGATIVES, RANDOM, AttRun
 from dialeval.responders.base import respond
 from dialeval.responders.decoding import decoding
-from dialeval.responders.generators import SETTINGS, Generator, load_generator
+from dialeval.responders.generators import Generator, load_generator
 from dialeval.responders.language import GeneratorResponder
 from dialeval.scorers import load_scorer, save_scorer
 from dialeval.scorers.embedding import EmbeddingScorer
@@ -57,6 +57,7 @@ from dialeval.training.checkpoints import last_complete, save_weights
 from dialeval.training.game_settings import GameConfig
 from dialeval.training.game_state import set_trainable, trainable
 from dialeval.training.generator import GeneratorRun, train_generator, with_lora
+from dialeval.training.output import is_trained
 
 OnProgress = Callable[[dict[str, Any]], Any]
 _RANKER = "dialogrpt:"
@@ -115,7 +116,7 @@ def make_generator(
     if run.generator:
         generator = load_generator(run.generator, device="cpu", dtype=torch.float32)
         return generator, Component(source=str(run.generator))
-    if not (folder / SETTINGS).is_file():
+    if not is_trained(folder):
         _train_generator(run, config, passages, folder, on_progress)
     results = TrainingResults.load(folder)
     test = results.get("perplexity")

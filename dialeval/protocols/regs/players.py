@@ -14,10 +14,11 @@ from dialeval.dialogues.splits import row_hashes
 from dialeval.dialogues.types import text_hash
 from dialeval.files import last_complete
 from dialeval.protocols.regs.settings import RegsRun
-from dialeval.responders.generators import SETTINGS, Generator, load_generator
+from dialeval.responders.generators import Generator, load_generator
 from dialeval.settings.adversarial import AdversarialConfig
 from dialeval.settings.training import GeneratorConfig, GeneratorRun
 from dialeval.training.generator import train_generator, with_lora
+from dialeval.training.output import is_trained
 
 OnProgress = Callable[[dict[str, Any]], Any]
 _PER_DIALOGUE = {"validation": 1, "test": 2}
@@ -125,7 +126,7 @@ class Players:
     def _trained(self, direction: str, training: GeneratorConfig) -> Path:
         """Folder of a small model, which is trained if it is not there."""
         folder = self.folder / {"forward": "generator"}.get(direction, direction)
-        if (folder / SETTINGS).is_file():
+        if is_trained(folder):
             return folder
         self.on_progress({"stage": f"Training the {direction} model by likelihood"})
         parts = dict(self.parts)
