@@ -26,6 +26,7 @@ DESCRIPTIONS = {
     "neural": "a network",
     "svm": "a linear support vector machine over words",
     "embedding": "a regression over sentence embeddings of all-MiniLM-L6-v2",
+    "stack": "a stack of regressions over n-grams, sentence vectors and pairs of turns",
     "joint": "a combination of two discriminators",
     "zero-shot": "a score of a language model that was not trained for this task",
     "length": "a baseline that uses only the length",
