@@ -6,6 +6,9 @@ from dataclasses import replace
 import pytest
 
 from dialeval.metrics.significance import holm
+from dialeval.protocols.evaluation.decision import Control, Findings
+from dialeval.protocols.evaluation.measures import Measure
+from dialeval.protocols.evaluation.twosample import TwoSampleTest
 from dialeval.protocols.evaluation.verdict import ALPHA, Reading, Relevance, Trust, verdict
 
 SURE = Trust(
@@ -179,3 +182,16 @@ def test_relevance_is_a_second_axis_and_no_verdict(accuracy, relevance, flagged)
 
 def test_flags_of_the_run_are_kept():
     assert verdict("bot", [APART], SURE, 9, flags=["format leak (x)"]).flags == ("format leak (x)",)
+
+
+def test_relevance_is_by_the_best_control_among_those_that_measure_it():
+    def control(value: float) -> Control:
+        return Control(Measure(value, value, value, 9), TwoSampleTest(value, value, 0.0, 0.6, 9))
+
+    values = {"saved": 0.95, "stack": 0.8, "embedding": 0.7}
+    controls = {name: control(value) for name, value in values.items()}
+    first, second = Measure(0.4, 0.3, 0.5, 9), Measure(0.6, 0.5, 0.7, 9)
+    findings = Findings(
+        controls, relevances={("bot", "embedding"): second, ("bot", "stack"): first}
+    )
+    assert findings.relevance_of("bot") is first and findings.relevance_of("other") is None

@@ -7,7 +7,6 @@ import pyarrow as pa
 
 from dialeval.dialogues import Passages
 from dialeval.metrics.evaluation_results import Verdict
-from dialeval.metrics.results import REFERENCES
 from dialeval.metrics.training_variance import with_seed_variance
 from dialeval.protocols.evaluation import measures
 from dialeval.protocols.evaluation.leak_check import LeakCheck, leak_flags
@@ -75,11 +74,15 @@ class Findings:
         """The comparisons of one system, by evaluator."""
         return {name: item for (row, name), item in self.comparisons.items() if row == system}
 
-    def reader(self) -> str | None:
-        """The evaluator that distinguishes human from random replies best: it reads contexts."""
-        values = {name: control.measure.value for name, control in self.controls.items()}
-        names = [name for name in values if name not in REFERENCES]
-        return max(names, key=values.__getitem__, default=None)
+    def relevance_of(self, system: str) -> Measure | None:
+        """The relevance of a system by the evaluator that reads contexts best, if there is one.
+
+        That is the one which distinguishes human from random replies best, of those that measure
+        relevance: evaluators that are not trained here may be better, and do not.
+        """
+        measured = {name: item for (row, name), item in self.relevances.items() if row == system}
+        best = max(measured, key=lambda name: self.controls[name].measure.value, default=None)
+        return None if best is None else measured[best]
 
 
 def decide(tables: ScoreTables, findings: Findings) -> list[Verdict]:
@@ -174,8 +177,7 @@ def _verdict(
 ) -> Verdict:
     leaks = findings.leak_check.of(system)
     normalised = normalised_accuracy(tables, system, readings) if leaks else None
-    reader = findings.reader()
-    measure = findings.relevances.get((system, reader or ""))
+    measure = findings.relevance_of(system)
     relevance = Relevance(measure.value, measure.low, measure.high) if measure else None
     n = len(findings.of(system)[readings[0].evaluator].table) // 2
     flags = [*leak_flags(leaks, normalised), *_cut_flag(tables.data.systems[system])]
