@@ -68,6 +68,15 @@ def test_people_and_a_discriminator_are_compared_on_the_same_items():
     assert plan.settled and plan.items == 20
 
 
+def test_a_tie_about_who_is_human_is_a_guess():
+    answers = ["lose"] * 6 + ["win"] * 2 + ["tie"] * 4  # of the system: the human was recognised
+    rows = [Judgement("ann", f"i{n}", answer, "human", "", "bot", "human")
+            for n, answer in enumerate(answers)]  # fmt: skip
+    result = study_judgements(rows, settings=QUICK).get("detection", "bot", "people")
+    assert result.value == pytest.approx((6 + 4 / 2) / 12) and result.details["pairs"]
+    assert result.low < result.value < result.high and result.details["n_items"] == 12
+
+
 def test_a_task_whose_replies_were_judged_once_is_named():
     alone = [row for row in preferences() if row.annotator == "ann"]
     results = study_judgements([*real_or_not(), *alone], settings=QUICK)

@@ -4,9 +4,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+
 from dialeval.judgements import Detection, Judgement, detection
 from dialeval.judgements.agreement import agreement, count_table, fleiss_pi, majority_answers
 from dialeval.judgements.items import order_key
+from dialeval.judgements.resampling import codes_of, resampled_sums, share_interval
 from dialeval.metrics.judgement_results import MAJORITY, PEOPLE
 from dialeval.metrics.results import Result
 from dialeval.protocols.people.scores import MetricScores
@@ -98,23 +101,24 @@ def which_is_human(
             How the numbers were computed.
 
     Yields:
-        `Result`: Metric `detection` with evaluator `people`; .5 is chance.
+        `Result`: Metric `detection` with evaluator `people`; .5 is chance, and a tie counts half.
     """
     rows = [row for row in judgements if row.task == "human"]
     for system in sorted({row.system for row in rows}):
         chosen = [row for row in rows if row.system == system]
-        result = detection(
-            ["human"] * len(chosen),
-            ["machine" if row.answer == "win" else "human" for row in chosen],
-            [row.item for row in chosen],
-            resamples=resamples,
-            seed=seed,
-        )
-        pi = _agreement_details(chosen, resamples, seed)
-        yield Result(
-            "detection", system, PEOPLE, result.accuracy, result.low, result.high, result.n,
-            signature, {"n_items": result.n_items, "pairs": True, **pi},
-        )  # fmt: skip
+        credits = np.array([_RECOGNISED.get(row.answer, 0.5) for row in chosen])
+        unit, items = codes_of([row.item for row in chosen])
+        table = np.column_stack([np.bincount(unit, credits), np.bincount(unit)])
+        sums = resampled_sums(table, resamples, seed)
+        value = float(credits.mean())
+        low, high = share_interval(sums[:, 0] / sums[:, 1], value, len(items))
+        details = {"n_items": len(items), "pairs": True}
+        details |= _agreement_details(chosen, resamples, seed)
+        yield Result("detection", system, PEOPLE, value, low, high, len(chosen), signature, details)
+
+
+_RECOGNISED: dict[str | float, float] = {"win": 0.0, "lose": 1.0}
+"""By the outcome for the system, whether the human was recognised; a tie is a guess."""
 
 
 def _of_decisions(
