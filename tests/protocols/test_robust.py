@@ -163,6 +163,8 @@ def test_test_contexts_only_get_words_of_the_training_data():
     known = {word.lower() for word in tokenizer.get_vocab()}
     assert (strategy.name, strategy.kind) == ("add-negation", "should_change")
     assert strategy._words == known and "the" in known
+    study.run = replace(run, targets=["gpt2", "vhred-bpe"])  # pieces spell any word
+    assert [type(item).__name__ for item in study._strategies()] == ["AddNegation"]
 
 
 def test_the_report_escapes_and_has_every_table(finished):

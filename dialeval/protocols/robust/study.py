@@ -24,7 +24,7 @@ from dialeval.models.tokenizers import word_tokenizer
 from dialeval.perturbations import Perturbation, Restricted
 from dialeval.protocols.robust.cells import CellStatistics, Numbers, StrategyCells, average
 from dialeval.protocols.robust.data import robust_parts, with_files
-from dialeval.protocols.robust.models import ModelFactory, OnProgress
+from dialeval.protocols.robust.models import ModelFactory, OnProgress, is_new, shape_of
 from dialeval.protocols.robust.replies import Measured, ReplyMeasurer
 from dialeval.protocols.robustness.cases import Case, dialogues_of, make_cases
 from dialeval.protocols.robustness.measuring import lexicon_for
@@ -72,6 +72,7 @@ def robust(
         raise BadInput("expected strategies to train against, but got none.", hint=hint)
     run = with_files(run)
     settings = plain({**asdict(run), **asdict(config), **asdict(against)})
+    settings["edits_of_known_words"] = has_word_target(run)  # other targets, other test contexts
     accelerator = Accelerator()
     folder = RunFolder(run.output_dir, RUN)
     if accelerator.is_main_process:
@@ -150,12 +151,15 @@ class _Study:
     def _strategies(self) -> list[Perturbation]:
         """The strategies of the tests, the same for every target.
 
-        Edits only use frequent words of the training data (Niu and Bansal, 2018, sec. 5): to a
-        target with a vocabulary of words, any other new word would be the same unknown one.
+        With a target that has a vocabulary of words, edits only use words of it, as in its
+        training (Niu and Bansal, 2018, sec. 5): any other new word would be the unknown one.
         """
+        chosen = chosen_strategies(self.against)
+        if not has_word_target(self.run):
+            return chosen
         tokenizer = word_tokenizer(texts_of(self.parts["train"]), self.run.vocab_size)
         words = word_vocabulary(tokenizer)
-        return [Restricted(strategy, words) for strategy in chosen_strategies(self.against)]
+        return [Restricted(strategy, words) for strategy in chosen]
 
     def _target(self, models: ModelFactory, target: str) -> None:
         """Train and measure one generator under every strategy."""
@@ -283,6 +287,12 @@ class _Study:
             resamples=self.run.resamples, seeds=self.run.seeds, seed=self.config.seed,
             v=versions()["dialeval"],
         )  # fmt: skip
+
+
+def has_word_target(run: RobustRun) -> bool:
+    """Whether a target has a vocabulary of words."""
+    new = filter(is_new, run.targets)
+    return any(shape_of(run, target).tokenizer == "words" for target in new)
 
 
 def _texts(passage: Passage) -> tuple[str, ...]:
