@@ -1,7 +1,7 @@
 """Updates that are the same on any number of processes, in any precision and number of parts."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -37,14 +37,30 @@ def reduced_step(
     """
     values = list(parameters)
     for value in values:  # Adam skips a missing gradient, but not one that is 0
-        gradient = torch.zeros_like(value) if value.grad is None else value.grad
-        several = accelerator.num_processes > 1
-        value.grad = accelerator.reduce(gradient, "sum") if several else gradient
+        value.grad = torch.zeros_like(value) if value.grad is None else value.grad
+    if accelerator.num_processes > 1:
+        _sum_over_processes(accelerator, [value.grad for value in values if value.grad is not None])
     norm = torch.nn.utils.clip_grad_norm_(values, max_norm or float("inf")).item()
     if math.isfinite(norm):
         optimizer.step()
     optimizer.zero_grad()
     return norm
+
+
+def _sum_over_processes(accelerator: Accelerator, gradients: Sequence[torch.Tensor]) -> None:
+    """Replace each gradient by its sum over all processes, with one message for each data type.
+
+    DistributedDataParallel, which `Accelerator.prepare` would wrap a model in, does not fit these
+    updates. It reduces in hooks of a backward pass that began in the `forward` of its wrapper, as
+    often in one process as in the others; here log-probabilities are read at some positions of the
+    backbone, in a number of batches that differs between processes and may be 0.
+    """
+    for dtype in dict.fromkeys(gradient.dtype for gradient in gradients):
+        alike = [gradient for gradient in gradients if gradient.dtype == dtype]
+        total = accelerator.reduce(torch.cat([gradient.reshape(-1) for gradient in alike]), "sum")
+        parts = total.split([gradient.numel() for gradient in alike])
+        for gradient, part in zip(alike, parts, strict=True):
+            gradient.copy_(part.view_as(gradient))
 
 
 def autocast(precision: str, device: torch.device) -> AbstractContextManager[Any]:
