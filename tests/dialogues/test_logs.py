@@ -1,5 +1,6 @@
 """Records of chat models, large documents, pipes, and columns that clash with ours."""
 
+import csv
 import gzip
 import json
 import os
@@ -185,3 +186,16 @@ def test_an_answer_of_langsmith_is_read_once_whatever_run_is_first(write, is_rev
     passages, report = read(path, ReadOptions(role="assistant"))
     assert sorted(passage.response for passage in iterate(passages)) == ["a!", "b!", "c!"]
     assert report.skipped == {"runs inside or around another run": 2}
+
+
+def test_a_cell_may_hold_a_long_conversation(tmp_path):
+    words = "word " * 20_000
+    messages = [
+        {"role": role, "content": f"{words}{number}"}
+        for number, role in enumerate(["user", "assistant"] * 2)
+    ]
+    path = tmp_path / "chats.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([["id", "messages"], ["a", json.dumps(messages)]])
+    passages, _ = read(path, ReadOptions(role="assistant"))
+    assert [passage.response[-1] for passage in iterate(passages)] == ["1", "3"]

@@ -11,6 +11,9 @@ from dialeval.dialogues.sources import BadInput, Source
 from dialeval.dialogues.storage import FORMULAS
 from dialeval.dialogues.types import Reply
 
+LONGEST_CELL = 1 << 26
+"""Characters of a cell; csv's own limit of 131,072 is less than a long conversation has."""
+
 
 def as_object(value: Any, what: str) -> Mapping[str, Any]:
     """The value, if it is a JSON object."""
@@ -62,6 +65,7 @@ def delimited_rows(source: Source, delimiter: str) -> Iterator[tuple[int, dict[s
     Returns:
         `Iterator[tuple[int, dict[str, str]]]`: Cells by column, without those that are missing.
     """
+    csv.field_size_limit(LONGEST_CELL)
     lines = (line + "\n" for _, line in source.lines())
     rows = csv.DictReader(lines, delimiter=delimiter, strict=True)
     while True:
