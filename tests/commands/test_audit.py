@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dialeval.commands import main
-from dialeval.metrics.audit_results import AuditResults
+from dialeval.metrics.audit_results import KNOWN_ONLY, AuditResults
 
 WORDS = ["i", "you", "we", "it", "was", "nice", "and", "then", "maybe", "so", "to", "the", "old"]
 
@@ -56,13 +56,15 @@ def test_an_audit_by_worker_from_chat_logs(monkeypatch, capsys, tmp_path):
 @pytest.mark.shared
 @pytest.mark.slow
 def test_intervals_cover_planted_shares_of_real_replies(shared, tmp_path, monkeypatch):
-    from benchmarks import audit as benchmark
+    from benchmarks.results import audit as benchmark
     from dialeval.settings.audit import AuditRun
 
     monkeypatch.setattr(benchmark, "SHARED", shared)
     settings = AuditRun(output_dir=str(tmp_path), overwrite=True, seeds=1)
     for share in benchmark.SHARES:
         rows = benchmark.repeat("DSTC7, TeamB", share, 4, settings)
-        errors = [results.share - truth for results, truth in rows]
+        errors = [item.results[0].value - truth for item, truth in rows]
         covered = [item.results[0].low <= truth <= item.results[0].high for item, truth in rows]
         assert sum(covered) >= 3 and abs(np.mean(errors)) < 0.03
+    rows = benchmark.repeat("DSTC7, TeamB known, TeamG planted", 0.5, 4, settings)
+    assert all(item.kind == KNOWN_ONLY for item, _ in rows)

@@ -190,3 +190,12 @@ def test_leaks_between_two_authors_of_one_file(dialeval, human, machine, tmp_pat
     assert code == 2 and "expected one system, but found bot. Name it with --only." in " ".join(
         err.split()
     )
+
+
+def test_repeated_dialogues_are_left_out_and_said(run, write):
+    row = {"context": ["hi"], "response": "hello"}
+    path = write("own.jsonl", [row, row, {"context": ["bye"], "response": "see you"}])
+    code, _, err = run("data", "convert", path, "-o", "once.jsonl")
+    assert code == 0 and "Left out 1 that occur more than once, word for word" in err
+    code, _, err = run("data", "convert", path, "--keep-duplicates", "-o", "all.jsonl")
+    assert code == 0 and "Left out" not in err

@@ -122,6 +122,9 @@ def read_files(
     for note in report.notes:
         say(escape(note))
     _say_roles(report, options)
+    if report.duplicate_dialogues:
+        count = report.duplicate_dialogues
+        say(f"Left out {count:,} that occur more than once, word for word (--keep-duplicates)")
     _say_skipped(report.problems)
     return passages, report
 
