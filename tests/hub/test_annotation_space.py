@@ -6,11 +6,15 @@ import re
 import subprocess
 import sys
 import time
+from configparser import ConfigParser
+from importlib import metadata
 from pathlib import Path
 from unittest.mock import create_autospec
 
 import pytest
 from huggingface_hub import HfApi
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from dialeval.errors import BadInput
 from dialeval.hub.annotation_space import push_annotation, space_files, write_space
@@ -140,3 +144,72 @@ def test_the_dockerfile_copies_what_is_there_and_runs_without_root():
     extras = Path(__file__).resolve().parents[2] / "setup.cfg"
     assert files["requirements.txt"].startswith("dialeval[annotate]")
     assert "\nannotate =" in extras.read_text("utf-8")
+
+
+def closure(names: list[str]) -> set[str]:
+    """The distributions that `pip install` of these requirements would install, as far as known."""
+    left, installed = [Requirement(name) for name in names], set()
+    while left:
+        wanted = left.pop()
+        name = canonicalize_name(wanted.name)
+        if name in installed or (wanted.marker and not wanted.marker.evaluate({"extra": ""})):
+            continue
+        installed.add(name)
+        needed = metadata.requires(name) if name != "dialeval" else []
+        for line in needed or []:
+            requirement = Requirement(line)
+            extras = ["", *wanted.extras]
+            marker = requirement.marker
+            if marker is None or any(marker.evaluate({"extra": extra}) for extra in extras):
+                left.append(replace_marker(requirement))
+    return installed
+
+
+def replace_marker(requirement: Requirement) -> Requirement:
+    """The same without its marker, which was evaluated."""
+    requirement.marker = None
+    return requirement
+
+
+ONLY = """
+import sys
+allowed = set(sys.argv[1].split(","))
+
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        first = name.partition(".")[0]
+        if first in sys.argv[2].split(",") and first not in allowed:
+            raise ModuleNotFoundError(f"{name} is not in requirements.txt", name=name)
+
+sys.meta_path.insert(0, Refuse())
+from pathlib import Path
+from dialeval.judgements.web.app import WebSettings, build_app
+from dialeval.judgements.web.server import check_installed
+from dialeval.judgements.web.space import _download, open_project
+import huggingface_hub, uvicorn
+check_installed()
+store = open_project(Path(sys.argv[3]), Path(sys.argv[4]))
+build_app(store, WebSettings(open_door=False, hosts=("*",), embedded=True))
+print("served")
+"""
+
+
+def test_the_requirements_of_the_space_are_all_that_it_imports(project, tmp_path):
+    """What a Docker build would install is enough: every other module is refused."""
+    options = ConfigParser()
+    options.read(Path(__file__).resolve().parents[2] / "setup.cfg")
+    lines = options["options"]["install_requires"], options["options.extras_require"]["annotate"]
+    installed = closure([line for text in lines for line in text.split("\n") if line])
+    modules = metadata.packages_distributions()
+    allowed = {
+        module for module, names in modules.items()
+        if any(canonicalize_name(name) in installed | {"dialeval"} for name in names)
+    }  # fmt: skip
+    assert {"starlette", "uvicorn", "huggingface_hub"} <= allowed and "torch" not in allowed
+    (tmp_path / "data").mkdir()
+    known = ",".join(modules)
+    arguments = [",".join(allowed), known, str(project), str(tmp_path / "data")]
+    done = subprocess.run(
+        [sys.executable, "-c", ONLY, *arguments], capture_output=True, text=True, timeout=300
+    )
+    assert done.stdout.strip() == "served", done.stderr
