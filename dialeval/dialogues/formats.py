@@ -330,8 +330,23 @@ def _undecided(path: Path, matches: list[Format], known: dict[str, Format]) -> B
     if "\0" in Head(path).first:
         hint = f"Convert it: iconv -f utf-16 -t utf-8 {path.name} > utf8.txt"
         return BadInput("expected UTF-8 text, found UTF-16 or no text at all.", path, hint=hint)
-    message = f"no format fits its first line {_short(Head(path).first)!r}."
+    first = Head(path).first
+    message = f"no format fits its first line {_short(first)!r}."
+    columns = _table_columns(path, first)
+    if len(columns) > 1:
+        start, *_, last = columns
+        hint = (
+            f"Its columns are {', '.join(columns)}: say which of them are the context and the "
+            f"response, for example --column context={start} --column response={last}"
+        )
+        return BadInput(message, path, hint=hint)
     return BadInput(message, path, hint=f"Name one with --input-format: {', '.join(known)}.")
+
+
+def _table_columns(path: Path, first: str) -> list[str]:
+    """The columns of a table with a header; none of other files."""
+    separator = {".csv": ",", ".tsv": "\t"}.get(path.suffix)
+    return [name.strip() for name in first.split(separator)] if separator else []
 
 
 def _similar_names(path: Path) -> str:

@@ -2,8 +2,8 @@
 
 import json
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -152,8 +152,27 @@ def align(
         name: {**_recorded_training(passages), **(training or {}).get(name, {})}
         for name, passages in answers.items()
     }
+    warnings += _repetition_warning(selected)
     second_side = _second_side(selected, second, warnings)
     return EvaluationData(selected, answers, warnings, recorded, second_side)
+
+
+def _repetition_warning(human: Passages) -> Iterator[str]:
+    """That human replies stand in several dialogues, so that a fold knows those of another."""
+    dialogues: defaultdict[str, set[str]] = defaultdict(set)
+    rows = [
+        (text.strip(), dialogue)
+        for text, dialogue in zip(human["response"], human["dialogue_id"], strict=True)
+        if len(text.split()) >= LONG_REPLY
+    ]
+    for text, dialogue in rows:
+        dialogues[text].add(dialogue)
+    repeated = sum(len(dialogues[text]) > 1 for text, _ in rows)
+    if repeated > MANY_REPEATED * len(human):
+        yield (
+            f"{repeated:,} of {len(human):,} human replies stand in several dialogues: evaluators "
+            "can memorise them, and accuracies may be too high. Leave out repeated dialogues."
+        )
 
 
 def _normalised(passages: Passages, normaliser: Normaliser) -> Passages:
@@ -178,6 +197,8 @@ def second_humans(passages: Passages) -> Passages | None:
     return to_passages(replies.values()) if replies else None
 
 
+LONG_REPLY, MANY_REPEATED = 5, 0.1
+"""Words from which a human reply is hardly repeated by chance; share of replies that may be."""
 _FURTHER = re.compile(r"human_\d+")
 
 

@@ -147,7 +147,7 @@ def warnings_of(
     items += _repetition(results, system)
     items += _width(verdict)
     if row.upper_bound and accuracy is not None:
-        items.append(Caution.of("With more training data the evaluator would be right more often"))
+        items.append(Caution.of("More training data would make the evaluator better"))
     about = [
         text for text in results.warnings
         if _is_about(text, system) and not text.startswith(TOO_FEW)  # said where cues would be

@@ -293,6 +293,7 @@ def short_cue(cue: Cue) -> str:
         'opens with “i think” (42 % / humans 3 %)'
     """
     name, _, facts = cue_phrase(cue).partition(": ")
+    name = "words of the context" if cue.text == "repeated turn" else name
     for word in (" of its replies", " of human ones", " on average", " for humans"):
         facts = facts.replace(word, "")
     return f"{name} ({facts.replace(', ', ' / humans ')})"
