@@ -8,12 +8,16 @@ and its gradient; then one step of the optimiser. The ways are interleaved, and 
 rounds counts. dialeval draws separate noise for every row, which the loop does not.
 
 Times are CPU seconds of one thread, which other work on the machine disturbs less than the clock.
+The stages of dialeval's step are also compared with their limit: the matrix products of the tokens
+that a stage has to read, each context once, at the speed of a plain product in the same run.
 """
 
 import copy
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -66,7 +70,7 @@ def _discriminator(config: GPT2Config, tokenizer: object) -> NeuralScorer:
 
 
 def main(
-    contexts: int = 32, n: int = 5, new: int = 30, vocabulary: int = 5_000, rounds: int = 4
+    contexts: int = 32, n: int = 5, new: int = 30, vocabulary: int = 5_000, rounds: int = 2
 ) -> dict[str, float]:
     """Print seconds per step and the ratio of dialeval's step to the loop."""
     torch.set_num_threads(1)
@@ -78,14 +82,60 @@ def main(
         config = GameConfig(**settings, max_new_tokens=new, attack_learning_rate=RATE)
         game = AttackDefenceGame(config, generator, defender, human, human, Path(folder))
         loop = ContextLoop(twin, defender, passages, n, new)
+        stages = _timed_stages(game)
         ways = {"dialeval": game.attack_step, "a loop over contexts": loop.step}
         best = _best_times(ways, rounds)
+    limits = _limits(generator, passages, n, new)
     reference = best["dialeval"]
     table = Table("way", "seconds per step", "speed-up of dialeval")
     for name, seconds in best.items():
         table.add_row(name, f"{seconds:.2f}", f"{seconds / reference:.2f}")
-    Console().print(table)
-    return {name: seconds / reference for name, seconds in best.items()}
+    by_stage = Table("stage", "seconds", "its matrix products alone")
+    for name in ("sampling", "scoring"):
+        by_stage.add_row(name, f"{min(stages[name]):.2f}", f"{limits[name]:.2f}")
+    update = reference - sum(min(seconds) for seconds in stages.values())
+    by_stage.add_row("update", f"{update:.2f}", f"{limits['update']:.2f}")
+    for printed in (table, by_stage):
+        Console().print(printed)
+    ratios = {name: seconds / reference for name, seconds in best.items()}
+    return {**ratios, "its matrix products alone": sum(limits.values()) / reference}
+
+
+def _timed_stages(game: AttackDefenceGame) -> dict[str, list[float]]:
+    """Seconds of sampling and of scoring in every step from now on."""
+    stages: dict[str, list[float]] = {"sampling": [], "scoring": []}
+
+    def timed(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any) -> Any:
+            start = time.process_time()
+            result = function(*args)
+            stages[name].append(time.process_time() - start)
+            return result
+
+        return call
+
+    game._draw = timed("sampling", game._draw)  # type: ignore[method-assign]
+    game.rewards = timed("scoring", game.rewards)  # type: ignore[method-assign]
+    return stages
+
+
+def _limits(generator: Generator, passages: list[Passage], n: int, new: int) -> dict[str, float]:
+    """Seconds of the matrix products of each stage, at the speed of one large product."""
+    config = generator.model.config
+    layers, head = 12 * config.n_embd**2 * config.n_layer, config.n_embd * config.vocab_size
+    responses = len(passages) * n * new
+    prompts = generator.prompts(generator.tokenizer, passages)
+    body = 2 * layers * (sum(len(prompt.ids) for prompt in prompts) + responses)
+    logits = 2 * head * responses
+    operations = {
+        "sampling": body + logits,
+        "scoring": 2 * body,  # two discriminators
+        "update": 3 * (body + logits),  # a backward pass has twice the products of a forward pass
+    }
+    rows, weights = torch.randn(4_096, config.n_embd), torch.randn(config.n_embd, 4 * config.n_embd)
+    seconds = _best_times({"product": lambda: rows @ weights}, 20)["product"]
+    speed = 2 * rows.numel() * weights.shape[1] / seconds
+    return {name: count / speed for name, count in operations.items()}
 
 
 def _best_times(ways: dict, rounds: int) -> dict[str, float]:
