@@ -132,7 +132,8 @@ def test_the_numbers_are_those_of_the_strongest_evaluator_and_the_smallest_p():
         "stack classifies 70.0 % [66.0 %, 74.0 %] of the responses of bot and of humans correctly; "
         "50 % is chance (p = .002 by surface, Holm over 2 evaluators, 1,200 contexts)."
     )
-    same = verdict("bot", [replace(NONE, p_value=0.01), APART], SURE, n=1_200)
+    weaker = replace(NONE, evaluator="surface", p_value=0.01)
+    same = verdict("bot", [weaker, APART], SURE, n=1_200)
     assert "(p < .001, Holm over 2 evaluators, 1,200 contexts)" in same.text
 
 

@@ -160,17 +160,37 @@ def _numbers(
     system: str, strongest: Reading, p_value: float, readings: Sequence[Reading], n: int
 ) -> str:
     """The accuracy of the strongest evaluator, and the smallest p-value, perhaps of another."""
-    count = len(readings)
-    smallest = min(reading.p_value for reading in readings)
-    tester = next(reading.evaluator for reading in readings if reading.p_value == smallest)
-    by_other = f" by {tester}" if strongest.p_value > smallest else ""
-    corrected = f", Holm over {count} evaluators" if count > 1 else ""
+    p_values = {reading.evaluator: reading.p_value for reading in readings}
     return (
         f"{strongest.evaluator} classifies {percent(strongest.accuracy)} "
         f"[{percent(strongest.low)}, {percent(strongest.high)}] of the responses of {system} and "
-        f"of humans correctly; 50 % is chance (p {format_p(p_value)}{by_other}{corrected}, "
-        f"{n:,} contexts)."
+        f"of humans correctly; 50 % is chance "
+        f"({smallest_p_phrase(p_value, p_values, strongest.evaluator)}, {n:,} contexts)."
     )
+
+
+def smallest_p_phrase(adjusted: float, p_values: Mapping[str, float], strongest: str) -> str:
+    """The smallest p-value, and the evaluator that it is of where that is not the strongest one.
+
+    Args:
+        adjusted (`float`):
+            The smallest p-value, adjusted for the number of evaluators.
+        p_values (`Mapping[str, float]`):
+            By evaluator, as they are.
+        strongest (`str`):
+            The evaluator whose accuracy stands before it.
+
+    Returns:
+        `str`: For a sentence.
+
+    Examples:
+        >>> smallest_p_phrase(0.02, {"stack": 0.4, "surface": 0.01}, "stack")
+        'p = .020 by surface, Holm over 2 evaluators'
+    """
+    tester = min(p_values, key=p_values.__getitem__)
+    by_other = f" by {tester}" if p_values[strongest] > p_values[tester] else ""
+    corrected = f", Holm over {len(p_values)} evaluators" if len(p_values) > 1 else ""
+    return f"p {format_p(adjusted)}{by_other}{corrected}"
 
 
 def _size(strongest: Reading, high: float, margin: float, weaknesses: Sequence[str]) -> list[str]:

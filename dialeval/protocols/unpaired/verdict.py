@@ -18,7 +18,7 @@ from dialeval.metrics.evaluation_results import (
 )
 from dialeval.metrics.significance import holm
 from dialeval.metrics.unpaired_results import CONFOUNDED, MatchedComparison, PileVerdict
-from dialeval.protocols.evaluation.verdict import ALPHA, format_p, percent
+from dialeval.protocols.evaluation.verdict import ALPHA, format_p, percent, smallest_p_phrase
 from dialeval.protocols.unpaired.matching import MIN_MATCHES
 from dialeval.protocols.unpaired.scoring import Accuracy
 
@@ -119,7 +119,7 @@ def pile_verdict(
     name, sentences, reservations = _decide(system, readings, strongest, p_value, piles, margin)
     controls = [reading.control for reading in readings if reading.control is not None]
     best = max(controls, key=lambda control: control.value, default=None)
-    text = [_numbers(system, strongest, p_value, len(readings), piles), *sentences]
+    text = [_numbers(system, strongest, p_value, readings, piles), *sentences]
     return PileVerdict(
         system, name, " ".join(text), strongest.evaluator, strongest.response.value,
         strongest.response.low, strongest.response.high, p_value,
@@ -211,15 +211,20 @@ def _why_confounded(within: Sequence[MatchedComparison], p_value: float) -> str:
 
 
 def _numbers(
-    system: str, reading: PileReading, p_value: float, evaluators: int, piles: Piled
+    system: str,
+    reading: PileReading,
+    p_value: float,
+    readings: Sequence[PileReading],
+    piles: Piled,
 ) -> str:
-    corrected = f", Holm over {evaluators} evaluators" if evaluators > 1 else ""
+    p_values = {item.evaluator: item.p_value for item in readings}
     response = reading.response
     return (
         f"Contexts are not shared, so two piles are compared: {reading.evaluator} classifies "
         f"{percent(response.value)} [{percent(response.low)}, {percent(response.high)}] of the "
         f"responses of {system} and of humans correctly, without seeing contexts; 50 % is chance "
-        f"(p {format_p(p_value)}{corrected}; {piles.human:,} human and {piles.system:,} "
+        f"({smallest_p_phrase(p_value, p_values, reading.evaluator)}; {piles.human:,} human and "
+        f"{piles.system:,} "
         f"dialogues of {system})."
     )
 
