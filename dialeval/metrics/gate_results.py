@@ -24,6 +24,7 @@ LOWER_IS_BETTER = frozenset(
         "adversuc.held_out_pairwise_accuracy", "adversuc.length_stratified_accuracy",
         "adversuc.response_only_accuracy", "adversuc.tpr_at_1_fpr", "adversuc.tpr_at_5_fpr",
         "most_frequent", "self_repetition",
+        "machine_share", "known_machine_share", "machine_share_at_most", "unlike_reference",
     )
 )  # fmt: skip
 _WORDS = {PASSED: "pass", FAILED: "FAIL", NOT_MEASURED: "not measured"}

@@ -9,6 +9,7 @@ import pytest
 
 from dialeval.commands import main
 from dialeval.metrics.audit_results import KNOWN_ONLY, AuditResults
+from dialeval.metrics.results import Result
 
 WORDS = ["i", "you", "we", "it", "was", "nice", "and", "then", "maybe", "so", "to", "the", "old"]
 
@@ -68,3 +69,11 @@ def test_intervals_cover_planted_shares_of_real_replies(shared, tmp_path, monkey
         assert sum(covered) >= 3 and abs(np.mean(errors)) < 0.03
     rows = benchmark.repeat("DSTC7, TeamB known, TeamG planted", 0.5, 4, settings)
     assert all(item.kind == KNOWN_ONLY for item, _ in rows)
+
+
+def test_a_limit_on_a_share_points_one_way(tmp_path, monkeypatch, capsys):
+    row = Result("machine_share", "data", "surface", 0.02, 0.0, 0.04, 80, "s", {"dialogues": 40})
+    AuditResults(results=(row,)).save(tmp_path)
+    assert not run(monkeypatch, "check", str(tmp_path), "--max", "machine_share=0.05")
+    assert run(monkeypatch, "check", str(tmp_path), "--min", "machine_share=0.01") == 2
+    assert "points the wrong way" in capsys.readouterr().err
