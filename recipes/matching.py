@@ -2,6 +2,9 @@
 
     python recipes/matching.py --output dialeval/scorers/resources/matching.safetensors
 
+With `--towers FILE` the towers of a file are kept, and only the main directions of the states are
+computed again, which takes a minute.
+
 Two tasks at once: the true reply among those of other dialogues in the batch, and the true reply
 against the turn after it. One dialogue in twenty is held out and measured. Encoding the corpus
 takes most of the time; `--states` keeps the states in a file.
@@ -19,11 +22,11 @@ from torch.nn import functional as F
 from dialeval.dialogues import read_dialogues
 from dialeval.dialogues.readers.chitchat import chitchat_path
 from dialeval.models.embedding import STATES, MiniLm
-from dialeval.scorers.matching import PROJECTED, TOWERS, LexicalFeatures, Matcher, lexical_features
+from dialeval.scorers.matching import DIRECTIONS, TOWERS, LexicalFeatures, Matcher, lexical_features
 
 BATCH, MAX_LENGTH, HELD_OUT = 512, 96, 20
-COMPONENTS = 40
-"""Main directions of a state that are stored."""
+SAMPLE = 4_000
+"""Turns from which the main directions of the states are computed."""
 WORD_SCALE = 3.0
 DENSE_RATE = 0.2
 """Learning rate of the dense weights relative to the words': every row moves all of them."""
@@ -79,24 +82,25 @@ class Towers(nn.Module):
     def to_matcher(self, lexical: LexicalFeatures) -> Matcher:
         """The weights for use without torch."""
         tensors = {"mean": self.mean, "scale": self.scale, "shared": self.shared.weight}
-        tensors["axes"] = main_directions(self.states)
         for name, tower in self.towers.items():
             tensors |= {
                 f"{name}_linear": tower.linear.weight, f"{name}_bias": tower.linear.bias,
                 f"{name}_words": tower.words.weight, f"{name}_up": tower.up.weight,
             }  # fmt: skip
         arrays = {name: tensor.detach().numpy() for name, tensor in tensors.items()}
-        return Matcher(arrays, lexical.names)
+        return Matcher(arrays | main_directions(self.states), lexical.names)
 
 
-def main_directions(states: Tensor) -> Tensor:
-    """Principal components of the states in `PROJECTED`, one below the other."""
-    sample = states[:: max(1, len(states) // 20_000)].float().unflatten(1, (STATES, -1))
-    axes = []
-    for at in PROJECTED:
-        centred = sample[:, at] - sample[:, at].mean(0)
-        axes.append(torch.linalg.svd(centred, full_matrices=False).Vh[:COMPONENTS].T)
-    return torch.cat(axes)  # (PROJECTED * d, COMPONENTS)
+def main_directions(states: Tensor) -> dict[str, np.ndarray]:
+    """Principal components of each state, from a sample of turns; of mean variance 1."""
+    rows = np.random.default_rng(0).choice(len(states), min(SAMPLE, len(states)), replace=False)
+    sample = states[np.sort(rows)].float().unflatten(1, (STATES, -1)).numpy()
+    axes = {}
+    for at, count in enumerate(DIRECTIONS):
+        vectors, variances, _ = np.linalg.svd(np.cov(sample[:, at].T))
+        scale = np.sqrt(variances[:count].mean())
+        axes[f"axes_{at}"] = (vectors[:, :count] / scale).astype(np.float32)
+    return axes
 
 
 def corpus() -> tuple[list[str], Tensor]:
@@ -121,6 +125,16 @@ def states_of(texts: list[str], path: Path | None) -> Tensor:
     if path:
         np.save(path, states)
     return torch.from_numpy(states).flatten(1)
+
+
+def renew_directions(towers: Path, texts: list[str], output: Path) -> None:
+    """Write the towers of a file with the main directions of a sample of turns."""
+    rows = np.random.default_rng(0).choice(len(texts), SAMPLE, replace=False)
+    states = MiniLm(max_length=MAX_LENGTH).states([texts[row] for row in np.sort(rows)])
+    matcher = Matcher.load(towers)
+    kept = {name: array for name, array in matcher.tensors.items() if not name.startswith("axes")}
+    axes = main_directions(torch.from_numpy(states).half().flatten(1))
+    Matcher(kept | axes, matcher.lexical.names).save(output)
 
 
 def loss_of(towers: Towers, passages: Tensor) -> Tensor:
@@ -178,6 +192,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--output", type=Path, required=True, help="file to write")
     parser.add_argument("--states", type=Path, help="file with the states of all turns")
+    parser.add_argument("--towers", type=Path, help="file with towers to keep")
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--lr", type=float, default=2e-3)
     parser.add_argument("--features", type=int, default=1_500, help="lexical features")
@@ -189,6 +204,9 @@ def main() -> None:
     args = parser.parse_args()
     torch.manual_seed(args.seed)
     texts, passages = corpus()
+    if args.towers:
+        renew_directions(args.towers, texts, args.output)
+        return
     counts = Counter(name for text in texts for name in lexical_features(text))
     lexical = LexicalFeatures([name for name, _ in counts.most_common(args.features)])
     numbers = torch.from_numpy(lexical(texts)).long()

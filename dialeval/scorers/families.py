@@ -20,9 +20,10 @@ from dialeval.models.embedding import CachedEmbedder
 from dialeval.scorers.baselines import NEUTRAL, labels_of
 from dialeval.scorers.crossed import crossed_features
 from dialeval.scorers.embedding import Embed
+from dialeval.scorers.gaussian import SHRINKAGE
 from dialeval.scorers.likelihoods import ContextLikelihood
 from dialeval.scorers.linear_features import Fold, SvmSettings, dialogue_numbers, make_folds
-from dialeval.scorers.matching import CORPUS, PROJECTED, default_matcher, matching_features
+from dialeval.scorers.matching import CORPUS, DIRECTIONS, default_matcher, matching_features
 from dialeval.scorers.row_cache import FitCache, Matrix, RowCache
 
 Pair = tuple[tuple[str, ...], str]
@@ -32,10 +33,12 @@ _CROSSED_TURNS = 2
 INNER_FOLDS = 3
 DENSITIES = 512
 """Gaussians that a store keeps: those of a system's folds and seeds, for the next system."""
-OF_TOWERS = ("matching", "contrast", "affinity")
+OF_TOWERS = ("matching", "contrast", "affinity", "bilinear")
 """Families that read the towers, which were fitted in advance."""
-SPACES = {"contrast": "towers", "affinity": "towers"}
+SPACES = {"contrast": "towers", "affinity": "towers", "flow": "states", "style": "states"}
 """Families with the same features."""
+_TOP = DIRECTIONS[0]
+_TOP_BEFORE, _LOW_BEFORE = 40, 12  # main directions of the turn before the last one
 _ODD_SPACE = re.compile(r"\s{2,}|[^\S ]|^\s|\s$")
 """White space that is no single space between words."""
 
@@ -52,25 +55,30 @@ class Family:
         needs_states (`bool`, *optional*, defaults to `False`):
             Whether it needs an embedder with `states`.
         model (`str`, *optional*, defaults to `"linear"`):
-            `"linear"`; or a Gaussian one: of both `"classes"`, or of the `"human"` pairs alone.
+            `"linear"`; a Gaussian one: of both `"classes"`, or of the `"human"` pairs alone; or
+            `"bilinear"`.
+        shrinkage (`float`, *optional*):
+            Weight of the variances alone in the covariances of a Gaussian model.
     """
 
     reads_context: bool
     strength: float = 0.0
     needs_states: bool = False
-    model: Literal["linear", "classes", "human"] = "linear"
+    model: Literal["linear", "classes", "human", "bilinear"] = "linear"
+    shrinkage: float = SHRINKAGE
 
 
 FAMILIES = {
     "ngrams": Family(False, 3e-5),
     "response": Family(False, 3.0),
     "vectors": Family(True, 3.0),
-    "crossed": Family(True, 1e-4),
+    "crossed": Family(True, 1e-3),
     "matching": Family(True, 0.5, needs_states=True),
     "contrast": Family(True, needs_states=True, model="classes"),
     "affinity": Family(True, needs_states=True, model="human"),
-    "topic": Family(True, needs_states=True, model="human"),
-    "manner": Family(True, needs_states=True, model="human"),
+    "bilinear": Family(True, needs_states=True, model="bilinear"),
+    "flow": Family(True, needs_states=True, model="human", shrinkage=0.5),
+    "style": Family(True, needs_states=True, model="classes"),
     "likelihood": Family(True, 0.1),
 }
 """Every family by name.
@@ -84,8 +92,10 @@ FAMILIES = {
 - `matching` asks the same of towers that were fitted in advance to another corpus.
 - `contrast` and `affinity` are Gaussian models of the towers' outputs: how the classes differ, and
   how contexts and responses go together in human pairs.
-- `topic` and `manner` are the same as `affinity`, of sentence vectors and of the encoder's lower
-  layers: which topics follow each other, and how a turn is put after one that ends like this.
+- `bilinear` weights all products of the towers' outputs and of the encoder's lower layers by how
+  the classes differ in them.
+- `flow` and `style` are the same as `affinity` and `contrast`, of the main directions of the
+  encoder's layers: which topics follow each other, and how a turn is put after one like this.
 - `likelihood` asks a language model what the context adds to the likelihood of the response. It is
   slow, and only used where it is named: evaluator `stack+lm`.
 """
@@ -163,11 +173,13 @@ class FeatureStore:
             return self.embed([response or " " for _, response in pairs])
         if family == "vectors":
             return self._vectors(pairs)
-        if family in ("topic", "manner"):
-            return self._along_axes(family, pairs)
+        if SPACES.get(family) == "states":
+            return np.hstack(self._along_axes(pairs))
         last, previous, response = self._tower_outputs(pairs)
         if family == "matching":
             return matching_features(last, previous, response)
+        if family == "bilinear":
+            return np.hstack(self._bilinear_sides(pairs, last, previous, response))
         return np.hstack([last + previous, response])
 
     def _vectors(self, pairs: Sequence[Pair]) -> np.ndarray:
@@ -178,20 +190,34 @@ class FeatureStore:
         scale = np.float32(np.sqrt(response.shape[1]))
         return np.hstack([response, with_last, with_previous, cosines * scale])
 
-    def _along_axes(self, family: str, pairs: Sequence[Pair]) -> np.ndarray:
-        """Main components of context and response, side by side: see [`Matcher.components`]."""
+    def split(self, family: str) -> int:
+        """How many columns of a Gaussian or bilinear family describe the context."""
+        lower = sum(DIRECTIONS[1:])
+        if SPACES.get(family) == "states":
+            return lower + _TOP + _TOP_BEFORE + _LOW_BEFORE * len(DIRECTIONS[1:])
+        width = default_matcher().width
+        return width + lower if family == "bilinear" else width
+
+    def _along_axes(self, pairs: Sequence[Pair]) -> tuple[np.ndarray, np.ndarray]:
+        """Main directions of context and response: see [`Matcher.components`]."""
         self._require_states()
-        response, last, previous = (
-            rows.reshape(len(pairs), len(PROJECTED), -1)
-            for rows in self._turns(pairs, self._components)
-        )
-        if family == "topic":
-            return np.hstack([last[:, 0] + previous[:, 0] / 2, response[:, 0]])
-        return np.hstack([last[:, 2], response[:, 1]])
+        response, last, previous = self._turns(pairs, self._components)
+        starts = np.cumsum(DIRECTIONS)[:-1]
+        before = [previous[:, :_TOP_BEFORE], *(previous[:, at : at + _LOW_BEFORE] for at in starts)]
+        return np.hstack([last, *before]), response
+
+    def _bilinear_sides(
+        self, pairs: Sequence[Pair], last: np.ndarray, previous: np.ndarray, response: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Outputs of the towers' second task, with the encoder's lower layers."""
+        half = response.shape[1] // 2
+        reply, turn, _ = self._turns(pairs, self._components)
+        context = np.hstack([last[:, half:], previous[:, half:], turn[:, _TOP:]])
+        return context, np.hstack([response[:, half:], reply[:, _TOP:]])
 
     def _component_rows(self, texts: list[str]) -> np.ndarray:
         states = self.embed.states([text or " " for text in texts])
-        return default_matcher().components(states).reshape(len(texts), -1)
+        return default_matcher().components(states)
 
     def _require_states(self) -> None:
         if not self.has_states:

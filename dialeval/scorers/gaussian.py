@@ -52,31 +52,47 @@ class GaussianRows:
 
     Args:
         matrix (`np.ndarray`):
-            Features, shape `(rows, d)`: the first half of the columns describe the context, the
-            second half the response.
+            Features, shape `(rows, d)`: the first columns describe the context, the others the
+            response.
         names (`np.ndarray`):
             A number for what each row describes, the same in every matrix.
         space (`str`):
             A name for what the columns are.
         cache (`FitCache`):
             Keeps densities by a hash of their rows.
+        split (`int`, *optional*):
+            Columns that describe the context; half of them by default.
+        shrinkage (`float`, *optional*):
+            Weight of the variances alone in a covariance.
     """
 
     matrix: np.ndarray
     names: np.ndarray
     space: str
     cache: FitCache
+    split: int | None = None
+    shrinkage: float = SHRINKAGE
 
     def density(self, rows: np.ndarray) -> Density:
         """The log density of a Gaussian fitted to some rows, given by their numbers."""
-        return self._cached("density", rows, lambda: _log_density(*_moments(self.matrix[rows])))
+        return self._cached(
+            "density", rows, lambda: _log_density(*_moments(self.matrix[rows], self.shrinkage))
+        )
 
     def association(self, rows: np.ndarray) -> QuadraticModel:
         """What [`mutual_information`] gives for some rows."""
-        return self._cached("association", rows, lambda: mutual_information(self.matrix[rows]))
+        split = self.matrix.shape[1] // 2 if self.split is None else self.split
+        return self._cached(
+            "association",
+            rows,
+            lambda: mutual_information(self.matrix[rows], split, self.shrinkage),
+        )
 
     def _cached(self, what: str, rows: np.ndarray, fit: Callable[[], T]) -> T:
-        facts = f"{what} {self.space}".encode() + np.ascontiguousarray(self.names[rows]).tobytes()
+        facts = (
+            f"{what} {self.space} {self.shrinkage}".encode()
+            + np.ascontiguousarray(self.names[rows]).tobytes()
+        )
         return self.cache(hashlib.blake2b(facts).hexdigest(), fit)
 
 
@@ -117,15 +133,25 @@ def class_ratio(human: Density, machine: Density) -> QuadraticModel:
     return QuadraticModel(matrix, weights.astype(np.float32), human[2] - machine[2])
 
 
-def mutual_information(rows: np.ndarray) -> QuadraticModel:
+def mutual_information(rows: np.ndarray, split: int, shrinkage: float) -> QuadraticModel:
     """log p(context, response) - log p(context) p(response), fitted to human pairs.
 
     It is what human and random pairs differ by, estimated as if with all random pairs at once.
+
+    Args:
+        rows (`np.ndarray`):
+            Features of human pairs, shape `(n, d)`.
+        split (`int`):
+            Columns that describe the context.
+        shrinkage (`float`):
+            Weight of the variances alone in the covariance.
+
+    Returns:
+        `QuadraticModel`: The pointwise mutual information.
     """
-    mean, covariance = _moments(rows)
+    mean, covariance = _moments(rows, shrinkage)
     matrix, weights, constant = _log_density(mean, covariance)
-    half = rows.shape[1] // 2
-    for part in (slice(half), slice(half, None)):
+    for part in (slice(split), slice(split, None)):
         alone = _log_density(mean[part], covariance[part, part])
         matrix[part, part] -= alone[0]
         weights[part] -= alone[1]
@@ -133,13 +159,13 @@ def mutual_information(rows: np.ndarray) -> QuadraticModel:
     return QuadraticModel(matrix, weights.astype(np.float32), constant)
 
 
-def _moments(rows: np.ndarray) -> Moments:
+def _moments(rows: np.ndarray, shrinkage: float) -> Moments:
     """Mean and shrunk covariance, which is never singular."""
     mean = rows.mean(0, dtype=np.float64)
     centred = rows - mean.astype(rows.dtype)  # products in the precision of the rows: fast
     covariance = (centred.T @ centred).astype(np.float64) / max(1, len(rows) - 1)
     variances = np.diag(covariance) + 1e-6
-    share = max(SHRINKAGE, rows.shape[1] / (rows.shape[1] + len(rows)))
+    share = max(shrinkage, rows.shape[1] / (rows.shape[1] + len(rows)))
     return mean, (1 - share) * covariance + share * np.diag(variances)
 
 

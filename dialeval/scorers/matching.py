@@ -25,8 +25,9 @@ CORPUS = "chitchat"
 """The corpus that the towers were fitted to. There they know which reply follows which turn: in its
 dialogues they prefer the true reply to the next turn in 90 % of cases, in held-out ones in 79 %."""
 TOWERS = ("last", "previous", "response")
-PROJECTED = (0, 2, 3)
-"""States whose main directions are stored: the last layer, and the mean and end of layer 3."""
+DIRECTIONS = (56, 24, 24, 24)
+"""Main directions of each state that are stored: of the last layer, the means of layers 1 and 3,
+and the end of layer 3."""
 MAX_WORDS = 40
 """Lexical features of a text that are read; the marks and openings come before its words."""
 _WORD_SCALE = 3.0
@@ -87,7 +88,7 @@ class Matcher:
         tensors (`Mapping[str, np.ndarray]`):
             `mean` and `scale` of the states; `shared` of shape `(h, states)`; and for each tower:
             `<tower>_linear` `(d, h)`, `<tower>_bias`, `<tower>_words` `(features + 1, w)` and
-            `<tower>_up` `(d, w)`. `axes` has the main directions of the states in `PROJECTED`.
+            `<tower>_up` `(d, w)`. `axes_<state>` has the main directions of a state.
         features (`Sequence[str]`):
             Names of the lexical features.
     """
@@ -123,7 +124,7 @@ class Matcher:
         return np.stack([dense + words / count for dense, words in outputs], 1)
 
     def components(self, states: np.ndarray) -> np.ndarray:
-        """Some states of a text along their main directions, shape `(n, PROJECTED, k)`.
+        """The states of a text along their main directions, shape `(n, sum of DIRECTIONS)`.
 
         Args:
             states (`np.ndarray`):
@@ -133,11 +134,9 @@ class Matcher:
             `np.ndarray`: Centred by the mean of the corpus that the towers were fitted to.
         """
         mean = self.tensors["mean"].reshape(states.shape[1:])
-        axes = self.tensors["axes"].reshape(len(PROJECTED), states.shape[2], -1)
         centred = states.astype(np.float32) - mean
-        return np.stack(
-            [centred[:, at] @ axis for at, axis in zip(PROJECTED, axes, strict=True)], 1
-        )
+        parts = [centred[:, at] @ self.tensors[f"axes_{at}"] for at in range(len(DIRECTIONS))]
+        return np.hstack(parts)
 
     def _tower(
         self, name: str, hidden: np.ndarray, numbers: np.ndarray

@@ -22,7 +22,7 @@ Fit = Callable[["Passages", int, "FitContext"], "Scorer"]
 
 GROUP = "dialeval.evaluators"
 CONTEXT_FAMILIES = (
-    "vectors", "crossed", "matching", "contrast", "affinity", "topic", "manner",
+    "vectors", "crossed", "matching", "contrast", "affinity", "bilinear", "flow", "style",
 )  # fmt: skip
 """Features of the evaluator `context`: see `scorers/families.py`."""
 NETWORK = "dialeval.training.fitting:fit_network"

@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.stats import norm
 
 from dialeval.dialogues import Passage, Passages
 from dialeval.scorers.base import Decision
+from dialeval.scorers.bilinear import fit_bilinear
 from dialeval.scorers.embedding import Embed, check_vectors
 from dialeval.scorers.families import (
     FAMILIES,
@@ -34,13 +36,16 @@ from dialeval.scorers.linear_solvers import (
 
 MODEL = "stack.skops"
 SURFACE = ("ngrams",)
-CONTEXT = ("vectors", "crossed", "matching", "contrast", "affinity", "topic", "manner")
+CONTEXT = (
+    "vectors", "crossed", "matching", "contrast", "affinity", "bilinear", "flow", "style",
+)  # fmt: skip
 STACK = (*SURFACE, *CONTEXT)
 """Families of the evaluators `surface`, `context` and `stack`."""
 Model = LinearModel | QuadraticModel
 MIN_EVIDENCE = 2.0
-"""Standard errors by which a family has to separate the classes of held-out dialogues. With less,
-chance alone lets one of eight families through in most null scenarios."""
+"""Standard errors by which a family has to separate the classes of held-out dialogues. The
+strongest one of several has to pass the level that is corrected for their number: else chance
+alone lets one of them through in a fifth of null scenarios."""
 
 
 class StackScorer:
@@ -237,8 +242,12 @@ def _fit_family(
         matrix = store.matrix(name, pairs)
         if family.model == "linear":
             return fit_family(matrix, sets, seed, family.strength)
+        split = store.split(name)
+        if family.model == "bilinear":
+            return [fit_bilinear(matrix, one, split) for one in sets]
         numbers = np.array([hash(pair) for pair in pairs])
-        rows = GaussianRows(matrix, numbers, SPACES.get(name, name), store.densities)
+        space, cache = SPACES.get(name, name), store.densities
+        rows = GaussianRows(matrix, numbers, space, cache, split, family.shrinkage)
         return [fit_gaussian(rows, one, human_only=family.model == "human") for one in sets]
 
     if family.reads_context:
@@ -265,8 +274,9 @@ def _combine(values: np.ndarray, labels: np.ndarray, dialogues: np.ndarray) -> L
     noise is wrong more often than right.
     """
     scale = values.std(0) + 1e-12
-    used = np.flatnonzero(_evidence(values, labels, dialogues) > MIN_EVIDENCE)
-    while len(used):
+    evidence = _evidence(values, labels, dialogues)
+    used = np.flatnonzero(evidence > MIN_EVIDENCE)
+    while len(used) and evidence.max() > needed_evidence(len(evidence)):
         fitted = logistic_regression(values[:, used] / scale[used], labels)
         if (fitted.weights >= 0).all():
             weights = np.zeros(values.shape[1])
@@ -274,6 +284,16 @@ def _combine(values: np.ndarray, labels: np.ndarray, dialogues: np.ndarray) -> L
             return LinearModel(weights, fitted.intercept)
         used = used[fitted.weights >= 0]
     return LinearModel(np.zeros(values.shape[1]), 0.0)
+
+
+def needed_evidence(families: int) -> float:
+    """Standard errors that the strongest of several families needs, by Bonferroni's correction.
+
+    Examples:
+        >>> round(needed_evidence(1), 2), round(needed_evidence(9), 2)
+        (2.0, 2.8)
+    """
+    return float(norm.isf(norm.sf(MIN_EVIDENCE) / families))
 
 
 def _evidence(values: np.ndarray, labels: np.ndarray, dialogues: np.ndarray) -> np.ndarray:

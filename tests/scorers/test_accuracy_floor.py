@@ -20,6 +20,6 @@ def test_the_stack_tells_human_replies_from_random_ones_and_from_the_next_turn(s
         train, test = (Pairing(scenario)(parts[name]) for name in ("train", "test"))
         scores = StackScorer.fit(train, store=store)(test)
         accuracy[scenario] = ((scores >= 0.5) == (np.asarray(test["label"]) == 1)).mean()
-    # With four times the training pairs: .840 and .754. A random guess is .5 in both.
+    # With more than three times the training pairs: .847 and .763. A random guess is .5 in both.
     assert accuracy["human_random"] > 0.74
     assert accuracy["human_next"] > 0.64

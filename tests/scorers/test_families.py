@@ -10,12 +10,22 @@ from scipy.stats import multivariate_normal
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from dialeval.dialogues import Pairing, Passage, Turn, iterate, to_passages
-from dialeval.scorers.families import FeatureStore, texts_of_pairs, unseen_families
+from dialeval.scorers import load_scorer, save_scorer
+from dialeval.scorers.bilinear import DAMPING, bilinear_model, fit_bilinear
+from dialeval.scorers.families import FAMILIES, FeatureStore, texts_of_pairs, unseen_families
 from dialeval.scorers.gaussian import SHRINKAGE, GaussianRows, fit_gaussian
 from dialeval.scorers.likelihoods import ContextLikelihood
 from dialeval.scorers.linear_features import Fold
 from dialeval.scorers.linear_solvers import TrainingSet, fit_family, logistic_regression
-from dialeval.scorers.matching import PATH, TOWERS, Matcher, default_matcher, lexical_features
+from dialeval.scorers.matching import (
+    DIRECTIONS,
+    PATH,
+    TOWERS,
+    Matcher,
+    default_matcher,
+    lexical_features,
+)
+from dialeval.scorers.registry import CONTEXT_FAMILIES
 from dialeval.scorers.row_cache import FitCache, RowCache
 from dialeval.scorers.stack import STACK, StackScorer
 from tests.scorers.test_stack import Letters, halves, passages
@@ -269,7 +279,7 @@ def test_towers_are_left_out_on_the_corpus_that_they_were_fitted_to():
     rows = [replace(passage, corpus="other") for passage in iterate(passages())]
     other, mixed = to_passages(rows), to_passages([*rows, replace(rows[0], corpus="chitchat")])
     assert unseen_families(STACK, [other]) == list(STACK)
-    left = ["ngrams", "vectors", "crossed", "topic", "manner"]
+    left = ["ngrams", "vectors", "crossed", "flow", "style"]
     assert unseen_families(STACK, [other, mixed]) == left
 
 
@@ -284,3 +294,98 @@ def test_towers_compute_in_single_precision_what_they_would_in_double():
     outputs = towers(texts, states)
     assert outputs.dtype == np.float32  # else every fit on them takes twice the time
     np.testing.assert_allclose(outputs, double(texts, states), rtol=1e-4, atol=1e-4)
+
+
+def test_the_split_of_context_and_response_and_the_shrinkage_are_those_given():
+    rng = np.random.default_rng(5)
+    rows = rng.normal(size=(300, 5)) @ rng.normal(size=(5, 5))
+    covariance = 0.4 * np.cov(rows.T) + 0.6 * np.diag(np.diag(np.cov(rows.T)))
+    joint = multivariate_normal(rows.mean(0), covariance).logpdf(rows)
+    context = multivariate_normal(rows.mean(0)[:3], covariance[:3, :3]).logpdf(rows[:, :3])
+    response = multivariate_normal(rows.mean(0)[3:], covariance[3:, 3:]).logpdf(rows[:, 3:])
+    features = GaussianRows(rows, np.arange(300), "test", FitCache(), split=3, shrinkage=0.6)
+    one = TrainingSet(np.arange(300), np.ones(300, int), [])
+    model, _ = fit_gaussian(features, one, human_only=True)
+    np.testing.assert_allclose(model(rows), joint - context - response, atol=1e-3)
+
+
+def test_a_bilinear_form_is_ridge_on_all_products_of_white_features():
+    rng = np.random.default_rng(6)
+    rows = rng.normal(size=(400, 5))
+    context, _ = np.linalg.qr(rows[:, :3] - rows[:, :3].mean(0))
+    response, _ = np.linalg.qr(rows[:, 3:] - rows[:, 3:].mean(0))
+    white = np.sqrt(400) * np.hstack([context, response])  # covariances of each side are 1
+    labels = np.arange(400) % 2
+    white_signs = 2.0 * labels - 1
+    # By loops: the mean of label times product, over (1 + damping) of both sides.
+    expected = [
+        sum(
+            np.mean(white_signs * white[:, i] * white[:, j]) * row[i] * row[j]
+            for i in range(3)
+            for j in (3, 4)
+        )
+        / (1 + DAMPING) ** 2
+        for row in white
+    ]
+    model = bilinear_model(white + 7.0, labels, 3)  # the means are subtracted
+    np.testing.assert_allclose(model(white + 7.0), expected, atol=1e-9)
+
+
+def test_a_bilinear_form_recognises_which_response_goes_with_which_context():
+    rng = np.random.default_rng(7)
+    context, noise = rng.normal(size=(600, 3)), rng.normal(size=(600, 2))
+    labels, part = np.arange(600) % 2, np.arange(600) // 2 % 3
+    response = np.where(labels[:, None] == 1, context[:, [2, 0]], 0) + noise
+    constant = np.full((600, 1), 3.0)
+    rows = np.hstack([context, constant, response]).astype(np.float32)
+    folds = [Fold(part != at, part == at) for at in range(3)]
+    model, values = fit_bilinear(rows, TrainingSet(np.arange(600), labels, folds), 4)
+    assert ((values > 0) == (labels == 1)).mean() > 0.62  # the best possible is about .66
+    assert np.isfinite(model.matrix).all() and (model.matrix[3] == 0).all()
+    coins = TrainingSet(np.arange(600), rng.integers(0, 2, 600), folds)
+    _, values = fit_bilinear(rows, coins, 4)
+    assert abs(((values > 0) == (coins.labels == 1)).mean() - 0.5) < 0.07
+
+
+class States(Letters):
+    """Letters, with invented states that depend on the text alone."""
+
+    name = "states"
+
+    def states(self, texts) -> np.ndarray:
+        """Of the shape that MiniLM's have."""
+        seeds = [sum(map(ord, text)) for text in texts]
+        return np.stack([np.random.default_rng(seed).normal(0, 0.05, (4, 384)) for seed in seeds])
+
+
+def test_rows_of_states_and_products_have_the_turns_where_the_split_says():
+    store = FeatureStore(States())
+    pairs = [(("Where is it?", "In the box."), "Thanks."), (("Hi",), "Hello")]
+    one = default_matcher().components(States().states(["In the box.", "Where is it?", "Thanks."]))
+    assert one.shape == (3, sum(DIRECTIONS))
+    rows, split = store.matrix("flow", pairs), store.split("flow")
+    np.testing.assert_allclose(rows[0, : sum(DIRECTIONS)], one[0], atol=1e-5)
+    np.testing.assert_allclose(rows[0, sum(DIRECTIONS) :][:40], one[1, :40], atol=1e-5)
+    np.testing.assert_allclose(rows[0, split:], one[2], atol=1e-5)
+    assert (rows[1, sum(DIRECTIONS) : split] == 0).all()  # no turn before the last one
+    products, at = store.matrix("bilinear", pairs), store.split("bilinear")
+    np.testing.assert_allclose(products[0, at - 72 : at], one[0, 56:], atol=1e-5)
+    np.testing.assert_allclose(products[0, -72:], one[2, 56:], atol=1e-5)
+    assert (products[1, 64:128] == 0).all()
+
+
+def test_all_families_survive_saving(tmp_path):
+    train, test = halves(Pairing("human_random")(passages()))
+    scorer = StackScorer.fit(train, embed=States())
+    assert list(scorer.models) == list(STACK)
+    scorer = StackScorer(  # families that got no weight are to be seen too
+        scorer.models, replace(scorer.combiner, weights=np.ones(len(STACK))), scorer.store, 1
+    )
+    save_scorer(scorer, tmp_path / "stack")
+    loaded = load_scorer(tmp_path / "stack", embed=States())
+    # Rows were computed in other batches, which moves the last bits.
+    np.testing.assert_allclose(loaded(test), scorer(test), atol=1e-6)
+
+
+def test_every_context_family_of_the_registry_exists():
+    assert set(CONTEXT_FAMILIES) == set(STACK) - {"ngrams"} and set(STACK) <= set(FAMILIES)

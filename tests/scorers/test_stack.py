@@ -147,6 +147,17 @@ def test_where_nothing_separates_the_classes_every_response_gets_one_half():
     assert model.weights.tolist() == [0, 0] and model.intercept == 0
 
 
+def test_the_strongest_of_many_families_needs_more_evidence_than_one_alone():
+    """Against a brute-force count: how often noise gets a weight, with one family and with nine."""
+    rng, labels, dialogues = np.random.default_rng(3), np.arange(120) % 2, np.arange(120) // 2
+    for families in (1, 9):
+        noise = rng.normal(size=(400, 120, families))
+        used = [_combine(values, labels, dialogues).weights.any() for values in noise]
+        assert 0.005 < np.mean(used) < 0.06, families
+    signal = np.stack([labels + rng.normal(size=120), *rng.normal(size=(8, 120))], 1)
+    assert _combine(signal, labels, dialogues).weights[0] > 0
+
+
 def test_weights_of_families_are_never_negative():
     rng = np.random.default_rng(1)
     labels, dialogues = np.arange(400) % 2, np.arange(400) // 2
