@@ -151,7 +151,7 @@ def test_the_gain_from_the_context_is_measured_and_its_lack_is_reported(finished
     unread = [row.name for row in results.targets if not row.reads_context]
     assert unread  # such small ones have not learnt it
     for name in unread:
-        assert any(text.startswith(f"{name} does not read") for text in results.warnings)
+        assert any(text.startswith(f"{name} does not measurably read") for text in results.warnings)
 
 
 def test_test_contexts_only_get_words_of_the_training_data():

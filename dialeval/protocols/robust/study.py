@@ -209,10 +209,10 @@ class _Study:
         self.targets.append(row)
         if not row.reads_context:
             self.warnings.append(
-                f"{target} does not read its context: the reference is as likely after another "
-                f"dialogue's ({gain.value:+.3f} log p per token [{gain.low:+.3f}, "
-                f"{gain.high:+.3f}]). Its rows say nothing about perturbations; train it longer, "
-                "on more data, or with --copy true."
+                f"{target} does not measurably read its context: log p of the reference is only "
+                f"{gain.value:+.3f} per token [{gain.low:+.3f}, {gain.high:+.3f}] above that after "
+                "another dialogue's context. Its rows then say nothing about perturbations; train "
+                "it longer, on more data, or with --copy true."
             )
 
     def _warn_about_dull_replies(self, target: str, rows: Sequence[Measured]) -> None:
