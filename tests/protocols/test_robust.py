@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from accelerate import Accelerator
 
 from dialeval.dialogues import BadInput, iterate
 from dialeval.dialogues.storage import texts_of
@@ -26,7 +27,7 @@ from dialeval.metrics.robust_results import (
     verdict_of,
 )
 from dialeval.models.tokenizers import word_tokenizer
-from dialeval.protocols.robust import robust
+from dialeval.protocols.robust import models, robust
 from dialeval.protocols.robust.cells import CellStatistics, StrategyCells, average
 from dialeval.protocols.robust.data import robust_parts, with_files
 from dialeval.protocols.robust.models import shape_of
@@ -152,6 +153,17 @@ def test_the_gain_from_the_context_is_measured_and_its_lack_is_reported(finished
     assert unread  # such small ones have not learnt it
     for name in unread:
         assert any(text.startswith(f"{name} does not measurably read") for text in results.warnings)
+
+
+def test_a_collapsed_latent_variable_is_reported(tmp_path, monkeypatch):
+    monkeypatch.setattr(models, "latent_numbers", lambda *_: {"kl": 0.02, "active_units": 0.0})
+    run = RobustRun(**{**TINY, "output_dir": str(tmp_path), "hidden_size": 4})
+    factory = models.ModelFactory(
+        run, CONFIG, AGAINST, robust_parts(run, 0), Accelerator(), lambda *_: None
+    )
+    [warning] = load_generator(factory.base("vhred", 0)).training["warnings"]
+    assert warning.startswith("The latent variable collapsed: 0.020 nats per response, 0 of 3")
+    assert load_generator(factory.base("seq2seq", 0)).training["warnings"] == []
 
 
 def test_test_contexts_only_get_words_of_the_training_data():

@@ -10,6 +10,7 @@ from accelerate.utils import set_seed
 
 from dialeval.dialogues import BadInput, Passages
 from dialeval.files import atomic_dir, remove_dir
+from dialeval.metrics.robustness_results import NORMAL
 from dialeval.metrics.training_results import StepProgress
 from dialeval.protocols.robustness.cases import file_name
 from dialeval.responders.generators import Generator, load_generator, save_generator
@@ -18,6 +19,8 @@ from dialeval.settings.robust import TARGETS, RobustRun
 from dialeval.settings.training import GeneratorConfig, GeneratorRun
 from dialeval.training.against import make_trainer
 from dialeval.training.generator import build, signature, with_lora
+from dialeval.training.latent import collapse_warning, has_latent, latent_numbers
+from dialeval.training.likelihood import Examples
 
 OnProgress = Callable[[str, StepProgress | None], Any]
 """Called with the name of a training, and with its progress once it runs."""
@@ -53,15 +56,15 @@ class ModelFactory:
     def base(self, target: str, seed: int) -> Path:
         """The folder of a generator that was trained on normal contexts (N-train)."""
         if not is_new(target):  # a pretrained one is trained on the data before it is compared
-            return self._trained(target, "normal", seed, target, AgainstConfig(), self.config)
+            return self._trained(target, NORMAL, seed, target, AgainstConfig(), self.config)
         if target != RERANKING:
-            return self._trained(target, "normal", seed, None, AgainstConfig(), self.config)
+            return self._trained(target, NORMAL, seed, None, AgainstConfig(), self.config)
         start = self._trained(target, "likelihood", seed, None, AgainstConfig(), self.config)
         reward = replace(self.against, against="")
         if not reward.rl_weight:
             hint = "Give --rl_weight, such as 0.5."
             raise BadInput("reranking-rl needs a weight of its reward.", hint=hint)
-        return self._trained(target, "normal", seed, str(start), reward, self._continued(seed))
+        return self._trained(target, NORMAL, seed, str(start), reward, self._continued(seed))
 
     def hardened(self, target: str, seed: int, name: str, strategies: str) -> Path:
         """The folder of a generator after training against strategies (A-train).
@@ -120,13 +123,22 @@ class ModelFactory:
         run = shape_of(self.run, target)
         made = signature(run, config, len(train), against)
         settings = {**asdict(run), **asdict(config), **asdict(against)}
-        generator.training = {"signature": made, "settings": settings, "warnings": trainer.warnings}
+        warnings = [*trainer.warnings, *(self._collapse(generator) if name == NORMAL else [])]
+        generator.training = {"signature": made, "settings": settings, "warnings": warnings}
         if self.accelerator.is_main_process:
             _save(generator, folder)
             remove_dir(checkpoint)
         self.accelerator.wait_for_everyone()
         self.accelerator.free_memory()
         return folder
+
+    def _collapse(self, generator: Generator) -> list[str]:
+        """What to know about a latent variable that the generator does not use."""
+        if not has_latent(generator.model):
+            return []
+        examples = Examples(generator, self.parts["validation"])
+        numbers = latent_numbers(generator.model, examples)
+        return list(filter(None, [collapse_warning(numbers, generator.model.config.latent_size)]))
 
     def _generator(self, target: str, start: str | None) -> Generator:
         """A new generator, or one to continue from, with adapters if the run says so."""
