@@ -35,8 +35,11 @@ def atomic_write(path: Path | str, mode: str = "w") -> Iterator[IO[Any]]:
 
 
 def remove_leftovers(path: Path) -> None:
-    """Remove what killed processes began to write for a file: `.NAME.*.PROCESS.partial`."""
-    pattern = f".{glob.escape(path.name)}.*.partial"
+    """Remove what killed processes began to write for a file: `.NAME.*.PROCESS.partial`.
+
+    SQLite has further files beside its own: `.NAME.*.PROCESS.partial-journal`.
+    """
+    pattern = f".{glob.escape(path.name)}.*.partial*"
     for partial in path.parent.glob(pattern):
         process = partial.name.split(".")[-2]
         if process.isdigit() and not _is_running(int(process)):

@@ -14,6 +14,7 @@ import signal
 import sys
 import tempfile
 import time
+import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -79,7 +80,8 @@ JOBS = {
     "robust": Job(_ROBUST),
 }
 _TIMES = re.compile(
-    r"seconds|time$|^time|_time|^date|duration|elapsed|created|speed", re.IGNORECASE
+    r"seconds|^minutes$|^peak_mib$|time$|^time|_time|^date|duration|elapsed|created|speed",
+    re.IGNORECASE,
 )
 _IGNORED = re.compile(r"(^|/)\.lock(\.owner)?$|\.(html|png|svg|db|md)$|\.db-\w+$|^events")
 
@@ -223,11 +225,24 @@ def _content(path: Path) -> Any:
     data = path.read_bytes()
     if path.suffix == ".json":
         return without_times(json.loads(data))
-    return data
+    return _skops(path) if path.suffix == ".skops" else data
+
+
+def _skops(path: Path) -> Any:
+    """What a skops file holds, without addresses of objects, and the time of writing."""
+    with zipfile.ZipFile(path) as archive:
+
+        def plain(value: Any) -> Any:
+            if isinstance(value, dict):
+                items = {key: plain(item) for key, item in value.items() if key != "__id__"}
+                return {**items, "file": archive.read(value["file"])} if "file" in value else items
+            return [plain(item) for item in value] if isinstance(value, list) else value
+
+        return plain(json.loads(archive.read("schema.json")))
 
 
 def without_times(value: Any) -> Any:
-    """A JSON value without what measures time; NaN equals NaN."""
+    """A JSON value without what measures time or memory; NaN equals NaN."""
     if isinstance(value, dict):
         return {key: without_times(item) for key, item in value.items() if not _TIMES.search(key)}
     if isinstance(value, list):
@@ -254,6 +269,8 @@ def _why(whole: Any, rerun: Any) -> str:
 
 def moments(calls: int, most: int, rng: random.Random) -> list[int]:
     """All calls, or so many of them, evenly spread from a random start."""
+    if not most:
+        return []
     if calls <= most:
         return list(range(1, calls + 1))
     step = calls / most

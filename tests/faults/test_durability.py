@@ -103,10 +103,11 @@ def test_what_killed_processes_left_is_removed(tmp_path, monkeypatch):
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
     left, used = (tmp_path / f".a[1].json.{pid}.partial" for pid in (dead.pid, os.getppid()))
-    for path in (left, used):
+    journal = left.with_name(f"{left.name}-journal")  # of SQLite
+    for path in (left, used, journal):
         path.write_text("{")
     atomic_write_text(tmp_path / "a[1].json", "{}")
-    assert not left.exists() and used.exists()
+    assert not left.exists() and not journal.exists() and used.exists()
 
     for word in ("old", "partial", "trash"):
         (tmp_path / f".checkpoint.{word}").mkdir()
