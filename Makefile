@@ -23,7 +23,8 @@ test-slow: $(STAMP)
 chaos: $(STAMP)
 	$(BIN)/python -m tests.faults.fuzz 2500
 	$(BIN)/python -m tests.faults.kills
-	$(BIN)/python -m tests.faults.load 2 2000
+	$(BIN)/python -m tests.faults.load
+	$(BIN)/python -m pytest tests/faults tests/hub/test_hostile.py tests/hub/test_faults.py
 
 coverage: $(STAMP)
 	$(PIP) -e ".[dev]"

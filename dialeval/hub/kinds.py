@@ -1,12 +1,12 @@
 """What kind of item a folder or file holds, recognised by its files alone."""
 
-import json
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from dialeval.downloads import BadInput
+from dialeval.saved import read_object
 
 SCORER, GENERATOR = "scorer.json", "generator.json"
 RESULTS, SCORES = "results.json", "scores.parquet"
@@ -138,10 +138,4 @@ def _writes(names: Collection[str], read: Callable[[str], dict[str, Any]]) -> bo
 
 def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object from a file; empty if there is no file."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (ValueError, OSError) as error:
-        raise BadInput(f"expected JSON, but {error}.", path, hint="Create it again.") from None
-    return content if isinstance(content, dict) else {}
+    return read_object(path, hint="Create it again.") if path.is_file() else {}

@@ -185,3 +185,14 @@ def test_a_model_without_results_is_not_a_finished_training(tmp_path):
     (tmp_path / ".checkpoint.trash").mkdir()
     assert is_trained(tmp_path)
     assert not list(tmp_path.glob("*checkpoint*"))
+
+
+@pytest.mark.parametrize("content", ["null", "[]", "5", '"x"', "{", "[" * 100_000])
+def test_a_card_is_not_written_from_damaged_results(tmp_path, content):
+    from dialeval.hub.kinds import recognise
+
+    write_zero_shot(tmp_path / "zero")
+    recognise(tmp_path / "zero")
+    (tmp_path / "zero" / "results.json").write_text(content)
+    with pytest.raises(BadInput, match=r"results.json.*expected (an object|JSON)"):
+        recognise(tmp_path / "zero")
