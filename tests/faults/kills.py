@@ -18,6 +18,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from pathlib import Path
 from shlex import split
 from typing import Any
@@ -181,8 +182,9 @@ class Campaign:
             `None` for each kill, then the output and the message of the run that ended.
         """
         folder, argv = self._fresh(), self.job.argv
-        while True:
-            kill = KillPoint(rng.randint(1, 2 * step)).install
+        for number in count():
+            # Longer from time to time: a step that never reaches a checkpoint would never end.
+            kill = KillPoint(rng.randint(1, 2 * step * (1 + number // 20))).install
             outcome = harness.run(argv, folder, timeout=self.timeout, before=kill)
             if outcome.code != -signal.SIGKILL:
                 break
@@ -293,7 +295,7 @@ def campaign(
         at_random (`int`):
             Kills after a random time.
         chains (`int`, *optional*, defaults to 0):
-            Runs that are killed about 20 times before they end.
+            Runs that are killed many times before they end.
         seed (`int`, *optional*, defaults to 0):
             Of the draws.
 
@@ -312,7 +314,7 @@ def campaign(
         _, rerun, message = run.killed_after(moment)
         yield f"{name}, after {moment:.2f} s", message or difference(whole, rerun), 1
     for _ in range(chains):
-        *killed, end = run.chain(max(4, calls // 20), rng)
+        *killed, end = run.chain(max(4, calls // 12), rng)
         rerun, message = end or ({}, "it did not end")
         yield f"{name}, {len(killed)} in a row", message or difference(whole, rerun), len(killed)
 
