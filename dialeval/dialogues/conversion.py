@@ -252,11 +252,11 @@ def _split_conversation(messages: Sequence[Any], index: int, author: str) -> dic
 
     A system prompt, a tool and a message without words, such as a tool call, are no turns.
     """
-    said = [item for item in messages if not (isinstance(item, Mapping) and _is_prompt(item))]
-    spoken = [item for item in said if _text(item) is not None]
+    turns = [item for item in messages if not (isinstance(item, Mapping) and _is_prompt(item))]
+    spoken = [item for item in turns if _text(item) is not None]
     if len(spoken) < 2:
         raise _bad_row(index, author, "a conversation needs a context and a response")
-    if _role(spoken[-1]) != _role(said[-1]):
+    if _role(spoken[-1]) != _role(turns[-1]):
         raise _bad_row(index, author, "the last message has no text")
     return {"context": spoken[:-1], "response": _text(spoken[-1])}
 

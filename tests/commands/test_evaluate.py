@@ -68,7 +68,7 @@ def test_every_format_and_what_is_left_in_the_folder(files, tmp_path):
                  "--system", "blue=many.jsonl", "--system", "parrot", *QUICK)  # fmt: skip
     code, out, err = run(*arguments)
     assert code == 0, err
-    assert "[bot] is given away by its format: one rule, “system if it ends with beep”" in out
+    assert "[bot] is given away by its format: one rule is right in 100 of 100" in out
     assert "AdverSuc" in out
     assert "80 contexts are few" in err and "report.html" in err
     results = written(tmp_path / "x")
@@ -124,10 +124,8 @@ def test_markup_in_responses_and_names_is_printed_as_it_is(files, write, tmp_pat
     code, out, err = run("evaluate", "--human", "human.jsonl", "--system", "[/x]=odd.jsonl",
                          *QUICK, "-o", "x")  # fmt: skip
     assert code == 0, err
-    assert (
-        "[/x] is easy to spot: an evaluator is right in 100 of 100" in out
-        and "'[/bold] oh [red]'" in " ".join(out.split())
-    )
+    assert "[/x] is easy to spot: right in 100 of 100 (chance 50)" in out
+    assert "'[/bold] oh [red]'" in " ".join((out + err).split())
 
 
 # Evaluators that are not retrained, and a second human.
@@ -187,8 +185,7 @@ def test_a_generator_trained_against_the_evaluator_gives_a_warning(files, saved,
     monkeypatch.setattr("dialeval.commands.generate.load_and_say", lambda *_, **__: Trained())
     code, out, err = run("evaluate", "--human", "human.jsonl", "--system", "some/model", *saved)
     assert code == 0, err
-    shown = " ".join(out.split())
-    assert "gen: saved is the discriminator that the generator was trained" in shown
+    assert "Careful gen: saved is the discriminator that the generator was trained" in out
 
 
 def test_a_saved_evaluator_is_applied_as_it_is(files, saved, tmp_path):

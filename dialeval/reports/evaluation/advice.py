@@ -23,6 +23,8 @@ FORMAT_LEAK = "format leak"
 WIDE = 0.15
 """Width of an interval from which more contexts are recommended."""
 SAME_RESPONSE = "gives the same response"
+OPTIMISED = "is the discriminator that the generator was trained against"
+"""In a warning that makes the accuracy worthless, so that it comes before all others."""
 """How the warning about a constant system goes on after its name."""
 FEW_DIFFERENT, SAME_REPLY = 0.5, 0.1
 """Share of different replies below which, and of one reply above which, replies repeat."""
@@ -140,7 +142,12 @@ def warnings_of(
     """
     system = verdict.system
     accuracy, low = finite(verdict.accuracy), finite(verdict.low)
-    items = [] if by_format else _leak(results, verdict, row)
+    about = [
+        text for text in results.warnings
+        if _is_about(text, system) and not text.startswith(TOO_FEW)  # said where cues would be
+    ]  # fmt: skip
+    items = [Caution.of(text) for text in about if OPTIMISED in text]
+    items += [] if by_format else _leak(results, verdict, row)
     items += [Caution.of(flag) for flag in verdict.flags if not flag.startswith(FORMAT_LEAK)]
     if length is not None and low is not None and length >= low and length > 0.55:
         items.append(_caution("Length alone does as well", f"right in {of_hundred(length)} cases"))
@@ -148,10 +155,6 @@ def warnings_of(
     items += _width(verdict)
     if row.upper_bound and accuracy is not None:
         items.append(Caution.of("More training data would make the evaluator better"))
-    about = [
-        text for text in results.warnings
-        if _is_about(text, system) and not text.startswith(TOO_FEW)  # said where cues would be
-    ]  # fmt: skip
     items += [Caution.of(text) for text in about if not any(flag in text for flag in verdict.flags)]
     return list(dict.fromkeys(items))
 
