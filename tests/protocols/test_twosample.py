@@ -100,7 +100,8 @@ def test_p_is_uniform_for_a_fixed_evaluator_when_there_is_no_difference():
 def test_the_minimum_is_found_in_four_of_five_cases():
     rng = np.random.default_rng(1)
     minimum = swap_test(simulated(rng, 0.5), 0).minimum
-    assert minimum == pytest.approx(0.5 + 2.486 / (2 * np.sqrt(200)), abs=1e-3)
+    # Sums of signs lie on a lattice, so the exact test needs half a step more: 1 of 2 * 200.
+    assert minimum == pytest.approx(0.5 + 2.486 / (2 * np.sqrt(200)) + 1 / 400, abs=1e-4)
     power = np.mean([swap_test(simulated(rng, minimum), 0).p_value < 0.05 for _ in range(1_000)])
     assert power == pytest.approx(0.8, abs=0.06)
     assert swap_test(scored([1, 1], [0, 0], [0, 1]), 0).minimum == 1.0  # never above certainty
