@@ -79,12 +79,15 @@ def test_a_push_prints_its_address_and_the_files_left_out(pushed, hub, folders):
     assert set(hub.files("datasets/me/passages")) == {"README.md", "perturbed.jsonl"}
 
 
+CODE = ("modeling_", "configuration_", "padding.py", "recurrent_decoding.py")
+
+
 def test_only_safe_files_are_on_the_hub(pushed, hub, folders):
     allowed = (".json", ".md", ".txt", ".jinja", ".jsonl", ".safetensors", ".skops")
     for name in folders:
         kind = "datasets" if name == "passages" else "models"
         for path, content in hub.files(f"{kind}/me/{name}").items():
-            is_code = path.startswith(("modeling_", "configuration_", "padding"))
+            is_code = path.startswith(CODE)
             assert is_code or path.endswith(allowed), (name, path)
             assert path.endswith(BINARY) or b"\0" not in content, (name, path)
 
