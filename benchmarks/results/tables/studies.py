@@ -3,14 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.results.store import Cell, Number, TableParts
 from benchmarks.results.tables.cells import LONG, long_rows, number
 from dialeval.config import parse_config
 
+if TYPE_CHECKING:
+    from dialeval.metrics.regs_results import RegsResults
+
 CONFIGS = Path(__file__).parents[3] / "recipes" / "configs"
 DEFENDERS = ("SL", "SL+HvR", "GAN", "ND", "ATT")
+REGS_METRICS = {"adversuc": "AdverSuc", "machine_vs_random": "vs random", "ere": "ERE"}
+"""Metrics of the table of REGS, and their headings."""
 
 
 def _settings(config: str, folder: Path, seed: int, *classes: type) -> Any:
@@ -75,16 +80,45 @@ def regs(data: Path, work: Path, config: str, seeds: Sequence[int]) -> TablePart
     from dialeval.settings.adversarial import AdversarialConfig
     from dialeval.settings.training import GeneratorConfig
 
-    def rows(seed: int) -> list[list[Cell]]:
-        settings = _settings(
+    def settings(seed: int) -> Any:
+        return _settings(
             config, work / str(seed), seed, RegsRun, GeneratorConfig, AdversarialConfig
         )
-        results = train_regs(*settings)
-        metrics = ("adversuc", "machine_vs_random", "relevance", "ere")
-        return [[str(seed), *row] for row in long_rows(results.results, metrics)]
 
+    def rows(seed: int) -> list[list[Cell]]:
+        return regs_rows(train_regs(*settings(seed)), seed, evaluators)
+
+    evaluators = settings(seeds[0])[0].evaluators
+    columns = [f"{metric}, {name}" for metric in REGS_METRICS.values() for name in evaluators]
     parts = {f"seed {seed}": lambda s=seed: rows(s) for seed in seeds}
-    return TableParts(["seed", *LONG], parts)
+    return TableParts(["seed", "system", *columns, "perplexity"], parts)
+
+
+def regs_rows(results: "RegsResults", seed: int, evaluators: Sequence[str]) -> list[list[Cell]]:
+    """A row per system of one study.
+
+    Args:
+        results (`RegsResults`):
+            Results of the study.
+        seed (`int`):
+            Its seed.
+        evaluators (`Sequence[str]`):
+            Evaluators of the table.
+
+    Returns:
+        `list[list[Cell]]`: Cells in the order of the columns.
+    """
+    return [
+        [
+            str(seed), system,
+            *(
+                number(results.get(metric, system, name))
+                for metric in REGS_METRICS for name in evaluators
+            ),
+            number(results.get("perplexity", system)),
+        ]
+        for system in results.systems
+    ]  # fmt: skip
 
 
 def robust(data: Path, work: Path, config: str, seed: int = 0) -> TableParts:
