@@ -40,11 +40,12 @@ def test_summary_agrees_with_numpy():
     assert (result.n, result.min, result.max) == (501, values.min(), values.max())
 
 
-def test_what_users_wrote_is_not_markup(description):
+def test_what_users_wrote_is_not_markup(write):
     from rich.console import Console
 
+    rows = [{"id": id, "context": [f"a {id}"], "response": "[bold]"} for id in "12"]
     console = Console(width=120, record=True, file=io.StringIO())
-    console.print(description_tables(description))
+    console.print(description_tables(describe(*read(write("own.jsonl", rows)))))
     assert "[bold]" in console.export_text()
 
 
