@@ -18,6 +18,18 @@ def number(result: Result | None) -> Number | None:
     return Number(result.value, *bounds, result.n)
 
 
+def p_cell(value: float | None) -> Cell:
+    """A p-value, which is never 0.
+
+    Examples:
+        >>> p_cell(0.00002), p_cell(0.25)
+        ('< .001', '.250')
+    """
+    if value is None:
+        return None
+    return "< .001" if value < 0.001 else f"{value:.3f}".replace("0.", ".", 1)
+
+
 def long_rows(results: Iterable[Result], metrics: Iterable[str] = ()) -> list[list[Cell]]:
     """One row per result whose metric is named; without names all of them."""
     wanted = set(metrics)

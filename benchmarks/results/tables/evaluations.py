@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.results.store import Cell, Number, TableParts
-from benchmarks.results.tables.cells import number
+from benchmarks.results.tables.cells import number, p_cell
 from benchmarks.results.tables.corpora import PARROT, corpus_path, load_systems
 from dialeval.metrics.evaluation_results import EvaluationResults
 from dialeval.models.embedding import CachedEmbedder
@@ -85,7 +85,7 @@ def _verdict_rows(
         rows.append([
             corpus, verdict.system, verdict.evaluator,
             Number(verdict.accuracy, verdict.low, verdict.high, verdict.n), number(success),
-            Number(verdict.p_value), number(errors[0] if errors else None),
+            p_cell(verdict.p_value), number(errors[0] if errors else None),
             number(relevance[0] if relevance else None),
             Number(float(np.mean(rated)), n=len(rated)) if rated else None, verdict.verdict,
         ])  # fmt: skip

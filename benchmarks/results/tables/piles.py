@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.results.store import Cell, Number, TableParts
-from benchmarks.results.tables.cells import number
+from benchmarks.results.store import Cell, TableParts
+from benchmarks.results.tables.cells import number, p_cell
 from dialeval.dialogues import by_author, read
 from dialeval.metrics.unpaired_results import PileVerdict, UnpairedResults
 from dialeval.protocols.unpaired import evaluate_piles, make_piles
@@ -72,5 +72,4 @@ def _row(results: UnpairedResults, verdict: PileVerdict, evaluator: str) -> list
     for metric in MEASURES.values():
         rows = results.select(metric, verdict.system, evaluator)
         cells.append(number(rows[0]) if rows else None)
-    p_value = None if verdict.p_value is None else Number(verdict.p_value)
-    return [*cells, p_value, verdict.verdict]
+    return [*cells, p_cell(verdict.p_value), verdict.verdict]
