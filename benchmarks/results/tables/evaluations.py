@@ -1,7 +1,7 @@
 """Tables of `dialeval evaluate`, `ere` and `transfer`: real systems, ERE, transfer."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,7 @@ from dialeval.models.embedding import CachedEmbedder
 from dialeval.protocols.evaluation.evaluators import FitContext
 from dialeval.protocols.evaluation.study import evaluate, reliability
 from dialeval.protocols.ratings import ratings_of
-from dialeval.protocols.transfer import transfer
+from dialeval.protocols.transfer import ALL, RANDOM, transfer
 from dialeval.settings.evaluation import EvaluationRun, ReliabilityRun
 
 SCENARIOS = ("human_human", "machine_machine", "human_random", "human_next")
@@ -186,13 +186,15 @@ def transfers(
     def rows(name: str, path: str, evaluator: str) -> list[list[Cell]]:
         systems_data = load_systems(corpus_path(data, path), contexts, seed, only)
         matrix = transfer(systems_data, evaluator, seed, folder=work / name)
-        cells = [(trained, tested) for trained in matrix.trained_on for tested in matrix.tested_on]
+        pairs = product(matrix.trained_on, matrix.tested_on)
+        cells = dict(zip(pairs, map(number, matrix.results), strict=True))
         return [
-            [name, evaluator, trained, tested, number(replace(result))]
-            for (trained, tested), result in zip(cells, matrix.results, strict=True)
+            [name, evaluator, tested, *(cells[source, tested] for source in (RANDOM, tested, ALL))]
+            for tested in matrix.tested_on
         ]
 
-    columns = ["corpus", "evaluator", "trained on", "applied to", "accuracy"]
+    columns = ["corpus", "evaluator", "applied to", "trained on random replies",
+               "trained on the same system", "trained on all systems"]  # fmt: skip
     parts = {
         f"{name}, {evaluator}": lambda n=name, p=path, e=evaluator: rows(n, p, e)
         for name, path in corpora.items()
