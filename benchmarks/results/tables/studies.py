@@ -6,14 +6,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.results.store import Cell, Number, TableParts
-from benchmarks.results.tables.cells import LONG, long_rows, number
+from benchmarks.results.tables.cells import LONG, long_rows, number, p_cell
 from dialeval.config import parse_config
 
 if TYPE_CHECKING:
+    from dialeval.metrics.cocoa_results import CocoaResults
     from dialeval.metrics.regs_results import RegsResults
+    from dialeval.metrics.results import Result
 
 CONFIGS = Path(__file__).parents[3] / "recipes" / "configs"
 DEFENDERS = ("SL", "SL+HvR", "GAN", "ND", "ATT")
+COCOA_METRICS = {"completion_rate": "completion", "turns": "turns", "selections": "selections"}
+"""Metrics of the table of mutual friends, and their headings."""
 REGS_METRICS = {"adversuc": "AdverSuc", "machine_vs_random": "vs random", "ere": "ERE"}
 """Metrics of the table of REGS, and their headings."""
 
@@ -174,10 +178,22 @@ def cocoa(
 
     def rows(agent: str) -> list[list[Cell]]:
         [run] = _settings(config, work / agent, seed, CocoaRun)
-        results = play_cocoa(replace(run, agents=[agent], scenarios=scenarios))
-        return long_rows(results.results)
+        return cocoa_rows(play_cocoa(replace(run, agents=[agent], scenarios=scenarios)), agent)
 
-    return TableParts(LONG, {agent: lambda a=agent: rows(a) for agent in agents})
+    columns = ["agent", "hears", *COCOA_METRICS.values(), "p of the completion rate"]
+    return TableParts(columns, {agent: lambda a=agent: rows(a) for agent in agents})
+
+
+def cocoa_rows(results: "CocoaResults", agent: str) -> list[list[Cell]]:
+    """A row per way of perturbing what an agent hears."""
+    by_channel: dict[str, dict[str, Result]] = {}
+    for row in results.select(system=agent):
+        by_channel.setdefault(str(row.details["channel"]), {})[row.metric] = row
+    return [
+        [agent, channel, *(number(row.get(metric)) for metric in COCOA_METRICS),
+         p_cell(row["completion_rate"].details.get("p"))]
+        for channel, row in by_channel.items()
+    ]  # fmt: skip
 
 
 def people(
