@@ -4,7 +4,7 @@ python recipes/rated.py --data FILE --discriminators runs/a --likelihood smollm2
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,7 +23,9 @@ from dialeval.dialogues import (
     to_passages,
 )
 from dialeval.judgements import Correlation, correlate
-from dialeval.protocols.people.systems import sentence_bleu
+from dialeval.metrics.distinct import distinct
+from dialeval.models.embedding import CachedEmbedder
+from dialeval.protocols.people.systems import sentence_bleu, sentence_chrf
 from dialeval.responders.task import mean_likelihoods
 from dialeval.scorers import load_scorer
 from dialeval.scorers.base import Scorer
@@ -44,7 +46,7 @@ class RatedRun:
     )
     references: list[str] = field(
         default_factory=list,
-        metadata={"help": "Corpora that the contexts are from, for BLEU against their replies."},
+        metadata={"help": "Corpora that the contexts are from, for BLEU, chrF and similarity."},
     )
     seed: int = field(default=0, metadata={"help": "Seed of the bootstrap over contexts."})
 
@@ -82,7 +84,7 @@ def correlations(
         scorers (`Sequence[Scorer]`):
             Discriminators.
         known (`Sequence[Passage]`, *optional*):
-            Passages of the corpora that the contexts are from, for BLEU.
+            Passages of the corpora that the contexts are from, for BLEU, chrF and similarity.
         likelihood (`str`, *optional*):
             A local model for log p(reply | context).
         seed (`int`, *optional*, defaults to 0):
@@ -94,8 +96,9 @@ def correlations(
     passages, ratings = read_rated(path)
     scores = {scorer.name: np.asarray(scorer(to_passages(passages))) for scorer in scorers}
     scores["length"] = np.array([count_tokens(row.response) for row in passages], float)
+    scores["distinct-2"] = np.array([distinct([row.response])["distinct_2"] for row in passages])
     if known:
-        scores["BLEU"] = bleu_scores(passages, known)
+        scores |= reference_scores(passages, references_of(passages, known))
     if likelihood:
         scores["log p per token"] = mean_likelihoods(likelihood, passages)
     made = {}
@@ -123,18 +126,18 @@ def read_rated(path: Path) -> tuple[list[Passage], np.ndarray]:
     return passages, np.array(ratings)
 
 
-def bleu_scores(passages: Sequence[Passage], known: Sequence[Passage]) -> np.ndarray:
-    """BLEU against the replies that follow the same turns in a corpus.
+def references_of(passages: Sequence[Passage], known: Sequence[Passage]) -> dict[int, list[str]]:
+    """By row, the replies that follow the same turns in a corpus.
 
-    NaN where the corpus does not have the context, or the reply itself is such a reply: copies of
-    the reference would be compared with themselves.
+    Rows are left out where the corpus does not have the context, or the reply itself is such a
+    reply: copies of the reference would be compared with themselves.
     """
     by_last: dict[str, list[tuple[str, str]]] = {}
     for row in known:
         by_last.setdefault(letters(row.context[-1].text), []).append(
             (context_letters(row), row.response)
         )
-    scores = np.full(len(passages), np.nan)
+    references = {}
     for index, row in enumerate(passages):
         before = context_letters(row)
         replies = [
@@ -143,7 +146,28 @@ def bleu_scores(passages: Sequence[Passage], known: Sequence[Passage]) -> np.nda
             if context.endswith(before) or before.endswith(context)
         ]
         if replies and letters(row.response) not in map(letters, replies):
-            scores[index] = sentence_bleu(row.response.lower(), [text.lower() for text in replies])
+            references[index] = replies
+    return references
+
+
+def reference_scores(
+    passages: Sequence[Passage], references: Mapping[int, Sequence[str]]
+) -> dict[str, np.ndarray]:
+    """BLEU, chrF and the highest cosine of sentence vectors; NaN where there is no reference."""
+    embed = CachedEmbedder()
+    functions = {
+        "BLEU": lambda reply, others: sentence_bleu(reply.lower(), [t.lower() for t in others]),
+        "chrF": lambda reply, others: sentence_chrf(reply.lower(), [t.lower() for t in others]),
+        "similarity": lambda reply, others: float((embed([reply]) @ embed(list(others)).T).max()),
+    }
+    texts = [
+        text for row, others in references.items() for text in (passages[row].response, *others)
+    ]
+    embed(texts or [""])  # all at once, which is faster
+    scores = {name: np.full(len(passages), np.nan) for name in functions}
+    for row, others in references.items():
+        for name, function in functions.items():
+            scores[name][row] = function(passages[row].response, others)
     return scores
 
 

@@ -202,7 +202,7 @@ def test_a_parrot_gives_no_likelihoods():
         mean_likelihoods("parrot", replies(1))
 
 
-def test_copies_of_the_reference_have_no_bleu():
+def test_copies_of_the_reference_are_compared_with_nothing(monkeypatch):
     rated = runpy.run_path(str(RECIPES / "rated.py"))
     corpus = [Passage((Turn("A", "hello"), Turn("B", "how are you ?")), "i am fine , thanks")]
     rows = [
@@ -210,8 +210,17 @@ def test_copies_of_the_reference_have_no_bleu():
         for text in ("I am fine, thanks!", "i am fine , mate")
     ]
     unknown = Passage((Turn("A", "who is it ?"),), "i am fine , mate")
-    scores = rated["bleu_scores"]([*rows, unknown], corpus)
-    assert np.isnan(scores).tolist() == [True, False, True] and 30 < scores[1] < 100
+    references = rated["references_of"]([*rows, unknown], corpus)
+    assert references == {1: ["i am fine , thanks"]}
+    planted = {"i am fine , mate": [0.6, 0.8], "i am fine , thanks": [0.0, 1.0]}
+    embedder = lambda: lambda texts: np.array([planted[text] for text in texts])  # noqa: E731
+    monkeypatch.setitem(rated["reference_scores"].__globals__, "CachedEmbedder", embedder)
+    scores = rated["reference_scores"]([*rows, unknown], references)
+    assert scores.keys() == {"BLEU", "chrF", "similarity"}
+    for values in scores.values():
+        assert np.isnan(values).tolist() == [True, False, True]
+    assert 30 < scores["BLEU"][1] < 100 and 30 < scores["chrF"][1] < 100
+    assert scores["similarity"][1] == pytest.approx(0.8)
 
 
 def test_ratings_ranks_systems_as_people_do(run_recipe, tmp_path):

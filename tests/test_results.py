@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
@@ -140,3 +141,75 @@ def test_a_stopped_study_is_resumed_by_its_table(tmp_path):
         "regs_tiny", tmp_path, 3, RegsRun, GeneratorConfig, AdversarialConfig
     )
     assert run.resume and run.output_dir == str(tmp_path) and training.seed == 3
+
+
+def rated_world(folder: Path) -> dict[str, np.ndarray]:
+    """Six systems whose quality people rate, and scores that know it, know half of it, or not."""
+    rng = np.random.default_rng(0)
+    quality = np.repeat(np.arange(6.0), 40).reshape(6, 40)
+    rating = np.clip(np.round(quality + rng.normal(0, 0.5, (6, 40))), 0, 5)
+    scores = {
+        "knows": quality + rng.normal(0, 0.5, (6, 40)),
+        "guesses": quality + rng.normal(0, 4, (6, 40)),
+        "reversed": -quality + rng.normal(0, 0.5, (6, 40)),
+    }
+    cells = [(system, item) for system in range(6) for item in range(40)]
+    answers = [f"a{n % 3},i{item},s{system},{rating[system, item]}" for n, (system, item)
+               in enumerate(cells)]  # fmt: skip
+    (folder / "judgements.csv").write_text(
+        "\n".join(["annotator,item,system,rating", *answers]), encoding="utf-8"
+    )
+    (folder / "people").mkdir()
+    for name, values in scores.items():
+        rows = [f"i{item},s{system},{values[system, item]}" for system, item in cells]
+        (folder / "people" / f"{name}.csv").write_text(
+            "\n".join([f"item,system,{name}", *rows]), encoding="utf-8"
+        )
+    return {**scores, "rating": rating}
+
+
+def test_neighbours_are_ordered_and_compared_by_their_correlation(tmp_path):
+    from benchmarks.results.tables.people import neighbours
+
+    world = rated_world(tmp_path)
+    table = neighbours(tmp_path, tmp_path / "people_neighbours", "judgements.csv")
+    rows = table.parts["replies"]()
+    assert [(row[1], row[3]) for row in rows] == [("knows", "guesses"), ("guesses", "reversed")]
+    for row in rows:
+        for name, cell in ((row[1], row[2]), (row[3], row[4])):
+            expected = np.corrcoef(world[name].ravel(), world["rating"].ravel())[0, 1]
+            assert cell.value == pytest.approx(expected)
+        assert row[5].value == pytest.approx(row[2].value - row[4].value)
+        assert row[5].low < row[5].value < row[5].high and row[6] == "< .001" and row[7] == "240"
+    systems = table.parts["systems"]()
+    assert systems[0][1:4:2] == ["knows", "guesses"] or systems[0][1:4:2] == ["guesses", "knows"]
+    assert systems[-1][3] == "reversed" and systems[-1][7] == "6"
+
+
+def test_neighbours_without_scores_say_what_to_run(tmp_path):
+    from benchmarks.results.tables.people import neighbours
+    from dialeval.errors import BadInput
+
+    table = neighbours(tmp_path, tmp_path / "people_neighbours", "judgements.csv")
+    with pytest.raises(BadInput, match="python -m benchmarks.results people"):
+        table.parts["systems"]()
+
+
+def test_correlations_with_people_are_over_systems_and_over_replies(tmp_path):
+    from benchmarks.results.tables.people import correlation_rows
+    from dialeval.protocols.people import read_scores
+
+    world = rated_world(tmp_path)
+    metrics = [
+        read_scores(tmp_path / "people" / f"{name}.csv")[0] for name in ("knows", "reversed")
+    ]
+    rows = correlation_rows(metrics, tmp_path / "judgements.csv", 40, 0)
+    assert [row[0] for row in rows] == ["knows", "reversed"]
+    known = rows[0]
+    assert known[1] == "40" and known[6] == "240"
+    means = [values.mean(1) for values in (world["knows"], world["rating"])]
+    assert known[2].value == pytest.approx(1.0)
+    assert known[3].value == pytest.approx(np.corrcoef(*means)[0, 1])
+    cells = [world[name].ravel() for name in ("knows", "rating")]
+    assert known[5].value == pytest.approx(np.corrcoef(*cells)[0, 1])
+    assert rows[1][2].value == pytest.approx(-1.0) and rows[1][4].value < -0.8

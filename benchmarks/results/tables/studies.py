@@ -1,11 +1,11 @@
-"""Tables of the recipes: ATT, REGS, training against perturbations, CoCoA, people."""
+"""Tables of the recipes: ATT, REGS, training against perturbations, CoCoA."""
 
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.results.store import Cell, Number, TableParts
+from benchmarks.results.store import Cell, TableParts
 from benchmarks.results.tables.cells import LONG, long_rows, number, p_cell
 from dialeval.config import parse_config
 
@@ -194,104 +194,3 @@ def cocoa_rows(results: "CocoaResults", agent: str) -> list[list[Cell]]:
          p_cell(row["completion_rate"].details.get("p"))]
         for channel, row in by_channel.items()
     ]  # fmt: skip
-
-
-def people(
-    data: Path,
-    work: Path,
-    corpus: str,
-    judgements: str,
-    evaluators: Sequence[str],
-    limit: int,
-    seed: int = 0,
-) -> TableParts:
-    """Correlation of evaluators and baselines with ratings, item and system level.
-
-    Args:
-        data, work (`Path`):
-            Folders of corpora and of runs.
-        corpus (`str`):
-            Rated corpus inside `data`.
-        judgements (`str`):
-            File of single judgements inside `data`.
-        evaluators (`Sequence[str]`):
-            Names of evaluators.
-        limit (`int`):
-            Contexts at most; -1 for all.
-        seed (`int`, *optional*, defaults to 0):
-            Seed of folds and resamples.
-
-    Returns:
-        `TableParts`: One part.
-    """
-    from dialeval.judgements import read_judgements
-    from dialeval.protocols.people import read_scores, study_judgements
-    from dialeval.training.discriminator_settings import apply_settings
-    from recipes.people import PeopleRun
-    from recipes.people import main as score_systems
-
-    def rows() -> list[list[Cell]]:
-        work.mkdir(parents=True, exist_ok=True)
-        scores = work / "scores.csv"
-        run = PeopleRun(data=str(data / corpus), output=str(scores), limit=limit, seed=seed)
-        score_systems(apply_settings(run, {"evaluators": list(evaluators)}))
-        results = study_judgements(list(read_judgements(data / judgements)), read_scores(scores))
-        return [
-            row for row in long_rows(results.results)
-            if isinstance(row[3], Number) and "correlation" in str(row[0])
-        ]  # fmt: skip
-
-    return TableParts(LONG, {corpus: rows})
-
-
-def rated(
-    data: Path,
-    work: Path,
-    corpus: str,
-    files: Sequence[str],
-    evaluators: Sequence[str],
-    references: Sequence[str] = (),
-    likelihood: str = "",
-    **settings: Any,
-) -> TableParts:
-    """Correlation with the ratings of single replies, of evaluators that never saw the systems.
-
-    Args:
-        data, work (`Path`):
-            Folders of corpora and of trained evaluators.
-        corpus (`str`):
-            Corpus of human dialogues inside `data`; evaluators learn human against random replies.
-        files (`Sequence[str]`):
-            Rated replies inside `data`.
-        evaluators (`Sequence[str]`):
-            Names of evaluators.
-        references (`Sequence[str]`, *optional*):
-            Corpora that the contexts are from, for BLEU.
-        likelihood (`str`, *optional*):
-            A local model for log p(reply | context).
-        settings:
-            Further settings of the trainer.
-
-    Returns:
-        `TableParts`: A part per file.
-    """
-    from benchmarks.results.tables.training import trained
-    from dialeval.scorers import load_scorer
-    from recipes.rated import correlations, read_known
-
-    def rows(path: str) -> list[list[Cell]]:
-        for evaluator in evaluators:
-            trained(work, data / corpus, evaluator, settings)
-        scorers = [load_scorer(work / name) for name in evaluators]
-        known = read_known([str(data / name) for name in references])
-        made = correlations(
-            data / path, scorers, known, likelihood or None, settings.get("seed", 0)
-        )
-        return [
-            [Path(path).stem, name, Number(first.value), Number(second.value, second.low,
-             second.high, second.n), f"{second.n:,}"]
-            for name, (first, second) in made.items()
-        ]  # fmt: skip
-
-    columns = ["replies", "metric", "Pearson", "Spearman", "n"]
-    return TableParts(columns, {path: lambda p=path: rows(p) for path in files})

@@ -117,6 +117,7 @@ def correlations(
     resamples: int,
     seed: int,
     signature: str,
+    levels: Sequence[str] = LEVELS,
 ) -> Iterator[Result]:
     """Correlation of each metric with the ratings over replies and over systems.
 
@@ -131,6 +132,8 @@ def correlations(
             Of the bootstrap over items and systems.
         signature (`str`):
             How the numbers were computed.
+        levels (`Sequence[str]`, *optional*):
+            `item` and `system` by default.
 
     Yields:
         `Result`: Metrics `pearson`, `spearman`, `kendall`; the evaluator is the metric's name.
@@ -139,7 +142,7 @@ def correlations(
         scores, rated, systems, _ = matrices(ratings, metric)
         if not np.isfinite(scores).any():
             continue
-        for level in LEVELS:
+        for level in levels:
             if level == "system" and len(systems) < MIN_SYSTEMS:
                 continue
             for name in COEFFICIENTS:
@@ -161,6 +164,7 @@ def compare_metrics(
     resamples: int,
     seed: int,
     signature: str,
+    levels: Sequence[str] = LEVELS,
 ) -> Iterator[Result]:
     """Williams' test and the bootstrap difference of every two metrics' correlations.
 
@@ -178,6 +182,8 @@ def compare_metrics(
             Of the bootstrap over items and systems.
         signature (`str`):
             How the numbers were computed.
+        levels (`Sequence[str]`, *optional*):
+            `item` and `system` by default.
 
     Yields:
         `Result`: Metric `correlation_gap`, first metric minus second, with t and p as details.
@@ -185,7 +191,7 @@ def compare_metrics(
     for first, second in combinations(metrics, 2):
         one, rated, systems, _ = matrices(ratings, first)
         two, *_ = matrices(ratings, second)
-        for level in LEVELS:
+        for level in levels:
             if level == "system" and len(systems) < MIN_SYSTEMS:
                 continue
             points = _points(one, two, rated, level)
