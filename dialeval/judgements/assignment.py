@@ -116,12 +116,15 @@ class Assignment:
         return int.from_bytes(key, "big") % every == position
 
     def _coverage(self, db: sqlite3.Connection, annotator: str, now: float) -> dict[str, int]:
-        """Annotators who have answered each item, or are looking at it; without this one."""
+        """Annotators who have answered each item, or are looking at it; without this one.
+
+        Those who were stopped do not count: the statistics leave their answers out.
+        """
         rows = db.execute(
             "SELECT item, COUNT(*) FROM ("
             "SELECT annotator, item FROM answers WHERE undone IS NULL AND annotator != ? "
             "UNION SELECT annotator, item FROM served WHERE at > ? AND annotator != ?"
-            ") GROUP BY item",
+            ") WHERE annotator NOT IN (SELECT name FROM annotators WHERE stopped) GROUP BY item",
             (annotator, now - RESERVED_SECONDS, annotator),
         )
         return dict(rows.fetchall())

@@ -22,14 +22,23 @@ class Identities:
     def __init__(self, database: Database, secret: bytes):
         self.database, self.secret = database, secret
 
-    def join(self, name: str) -> str:
-        """Register an annotator, or find the one with this name; returns a new session's key."""
+    def join(self, name: str, only_new: bool = False) -> str | None:
+        """The key of a new session of an annotator, who is registered if nobody has the name.
+
+        Args:
+            name (`str`):
+                Who joins.
+            only_new (`bool`, *optional*, defaults to `False`):
+                Whether a name that somebody has already is refused: then there is no key.
+        """
         key = secrets.token_urlsafe(32)
         with self.database.writing() as db:
-            db.execute(
+            added = db.execute(
                 "INSERT INTO annotators (name, created) VALUES (?, ?) ON CONFLICT DO NOTHING",
                 (name, time.time()),
-            )
+            ).rowcount
+            if only_new and not added:
+                return None
             db.execute("INSERT INTO sessions VALUES (?, ?)", (_hash(key), name))
         return key
 
@@ -68,7 +77,12 @@ class Identities:
 
     def name_of_token(self, token: str) -> str | None:
         """The annotator whose personal link has this secret."""
-        names = [name for name in self.annotators() if hmac.compare_digest(self.token(name), token)]
+        secret = token.encode()  # as text, other letters than ASCII could not be compared
+        names = [
+            name
+            for name in self.annotators()
+            if hmac.compare_digest(self.token(name).encode(), secret)
+        ]
         return names[0] if names else None
 
     def pseudonym(self, name: str) -> str:

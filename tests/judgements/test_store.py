@@ -112,6 +112,15 @@ def test_careless_annotators_are_stopped_and_careful_ones_are_not(tmp_path):
     assert store.assignment.next_item("bob") is None
 
 
+def test_what_stopped_annotators_judged_is_judged_again(tmp_path):
+    store = make_store(tmp_path, count=40, tests=10, test_every=4, per_item=1)
+    careless = set(work(store, "bob", answer="real"))
+    assert store.assignment.progress("bob").stopped
+    assert store.assignment.progress("ann").total == 40
+    careful = set(work(store, "ann", answer=lambda item: item.truth))
+    assert careless & careful > set() and len(careful) == 50
+
+
 def test_the_order_of_a_pair_is_random_and_answers_are_in_the_items_order(tmp_path):
     store = make_store(tmp_path, "better")
     shown = [item.swapped(name) for item in store.items.values() for name in "abcdefgh"]

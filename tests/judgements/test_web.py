@@ -1,6 +1,7 @@
 """The annotation page over HTTP: durable, blind, escaped, and closed to strangers."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -8,6 +9,8 @@ from dialeval.judgements.store import JudgementStore
 from tests.judgements.annotation import TAG, Client, make_store, serving
 
 pytest.importorskip("uvicorn", reason="install the extra `annotate`")
+
+from dialeval.judgements.web.app import COOKIE, SHARED_ADDRESS
 
 
 @pytest.fixture(scope="module")
@@ -200,6 +203,12 @@ def test_an_invitation_lets_new_people_in_but_not_as_others(closed):
     assert Client(server).join("  ", link).status == 400
 
 
+def test_a_link_with_other_letters_is_refused_like_any_other(closed):
+    _, server = closed
+    client = Client(server).get("/join/%C3%A9t%C3%A9")
+    assert client.status == 403 and "not valid" in client.page
+
+
 def test_links_cannot_be_guessed_for_long(closed):
     _, server = closed
     client = Client(server)
@@ -214,6 +223,25 @@ def test_requests_are_limited(tmp_path):
         codes = [client.get("/task").status for _ in range(12)]
         assert codes[-1] == 429 and codes[0] == 200
         assert Client(server).get("/").status == 200  # others are not affected
+
+
+def test_sessions_that_are_made_up_do_not_get_around_the_limit(tmp_path):
+    store = make_store(tmp_path, count=30)
+    with serving(store.path, requests=2) as server:
+        codes = []
+        for number in range(2 * SHARED_ADDRESS + 5):
+            client = Client(server)
+            client.cookie = f"{COOKIE}=made-up-{number}"
+            codes.append(client.get("/task").status)
+    assert codes[0] == 403 and codes[-1] == 429
+
+
+def test_two_people_who_choose_one_name_at_once_do_not_share_it(tmp_path):
+    store = make_store(tmp_path)
+    with ThreadPoolExecutor(8) as pool:
+        keys = list(pool.map(lambda _: store.identities.join("ann", only_new=True), range(8)))
+    assert sum(key is not None for key in keys) == 1
+    assert store.identities.join("ann") is not None  # with a personal link
 
 
 @pytest.mark.parametrize(

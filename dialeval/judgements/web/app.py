@@ -29,6 +29,8 @@ from dialeval.judgements.web.views import (
 
 COOKIE = "dialeval_session"
 LONGEST_NAME = 60
+SHARED_ADDRESS = 20
+"""Annotators who may be at full speed behind one address."""
 NOTICES = {
     "kept": "You had already answered that one; your first answer was kept.",
     "undone": "Your last answer was taken back. Here is the item again.",
@@ -95,6 +97,8 @@ class _Pages:
     def __init__(self, store: JudgementStore, settings: WebSettings):
         self.store, self.settings = store, settings
         self.limiter = RateLimiter(settings.requests, settings.window)
+        # Anyone can make up sessions, so addresses are limited too; annotators may share one.
+        self.addresses = RateLimiter(SHARED_ADDRESS * settings.requests, settings.window)
         self.joins = RateLimiter(20, 60.0)  # guesses of a link
 
     def handle(self, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
@@ -142,10 +146,10 @@ class _Pages:
             name = " ".join(form.get("name", "").split())[:LONGEST_NAME]
             if not name:
                 raise _Refused(400, "Please give a name, so that you can return later.")
-            taken = name in self.store.identities.annotators()
-            if taken and not self.settings.open_door:
-                raise _Refused(409, "Somebody else has this name. Please choose another one.")
-        key = self.store.identities.join(str(name))
+        only_new = may_choose and not self.settings.open_door
+        key = self.store.identities.join(str(name), only_new)
+        if key is None:
+            raise _Refused(409, "Somebody else has this name. Please choose another one.")
         response = RedirectResponse("/task", 303)
         self._set_cookie(response, key)
         return response
@@ -201,8 +205,9 @@ class _Pages:
     # Checks
 
     def _check_rate(self, request: Request, session: str) -> None:
-        known = COOKIE in request.cookies
-        if not self.limiter.allow(session if known else f"address {_address(request)}"):
+        known, address = COOKIE in request.cookies, _address(request)
+        client = session if known else f"address {address}"
+        if not (self.addresses.allow(address) and self.limiter.allow(client)):
             raise _Refused(429, "Too many requests. Please wait a few seconds.")
 
     def _check_origin(self, request: Request, session: str, form: dict[str, str]) -> None:
