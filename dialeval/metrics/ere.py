@@ -121,7 +121,7 @@ def ere(
         "method": method, "level": level, "resamples": resamples, "seed": seed
     }  # fmt: skip
     parts = {name: parts[name] for name in gold}
-    results = {name: _scenario(name, *part, settings) for name, part in parts.items()}
+    results = {name: _scenario(gold[name], *part, settings) for name, part in parts.items()}
     errors = np.zeros(resamples)
     for index, (name, part) in enumerate(parts.items()):
         sums = resampled_sums(class_sums(*part), resamples, (seed, index))
@@ -133,7 +133,7 @@ def ere(
         "low": low,
         "high": high,
         "n": sum(result["n"] for result in results.values()),
-        "random_guess": float(np.mean([0.5 - value for value in gold.values()])),
+        "random_guess": float(np.mean([abs(0.5 - value) for value in gold.values()])),
         "noise_floor": float(np.mean([result["noise_floor"] for result in results.values()])),
         "scenarios": results,
     }
@@ -172,7 +172,7 @@ def scenario_success(
     settings: IntervalSettings = {
         "method": method, "level": level, "resamples": resamples, "seed": seed
     }  # fmt: skip
-    return {name: _scenario(name, *part, settings) for name, part in parts.items()}
+    return {name: _scenario(GOLD[name], *part, settings) for name, part in parts.items()}
 
 
 Part = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -221,7 +221,11 @@ def _rows(
 
 
 def _scenario(
-    name: str, wrong: np.ndarray, positive: np.ndarray, unit: np.ndarray, settings: IntervalSettings
+    gold: float,
+    wrong: np.ndarray,
+    positive: np.ndarray,
+    unit: np.ndarray,
+    settings: IntervalSettings,
 ) -> ScenarioResult:
     value = float((wrong[positive].mean() + wrong[~positive].mean()) / 2)
     low, high = balanced_interval(wrong, positive, unit, **settings)
@@ -229,11 +233,11 @@ def _scenario(
         "adversuc": value,
         "low": low,
         "high": high,
-        "gold": GOLD[name],
-        "deviation": value - GOLD[name],
+        "gold": gold,
+        "deviation": value - gold,
         "n": len(wrong),
         "n_groups": int(unit.max()) + 1,
-        "noise_floor": _noise_floor(wrong, positive, unit) if GOLD[name] else 0.0,
+        "noise_floor": _noise_floor(wrong, positive, unit) if gold else 0.0,
     }
 
 

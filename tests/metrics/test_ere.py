@@ -33,6 +33,16 @@ def test_by_hand():
     assert result["n"] == 400
 
 
+def test_another_gold_standard_counts_in_the_value_and_in_its_interval():
+    gold = {"human_human": 0.5, "human_random": 0.1}  # one in ten random replies fits by chance
+    result = ere(*scored(40, 50, 20, 50), gold=gold, resamples=2_000)
+    assert result["ere"] == pytest.approx((0.10 + 0.10) / 2)
+    assert result["low"] < result["ere"] < result["high"]
+    assert result["random_guess"] == pytest.approx((0 + 0.4) / 2)
+    assert result["scenarios"]["human_random"]["deviation"] == pytest.approx(0.2 - 0.1)
+    assert result["scenarios"]["human_random"]["gold"] == 0.1
+
+
 def test_deviations_do_not_cancel():
     assert ere(*scored(40, 60, 0, 0))["ere"] == pytest.approx(0.05)
 
