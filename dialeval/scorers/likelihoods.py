@@ -48,7 +48,8 @@ class ContextLikelihood:
 
     def _scores(self, pairs: list[tuple[tuple[str, ...], str]]) -> np.ndarray:
         self._scorer = self._scorer or _language_model()
-        self._cache = self._cache or ScoreCache(self._path or default_path())
+        if self._cache is None:  # an empty one is false
+            self._cache = ScoreCache(self._path or default_path())
         keys = [self._key(pair) for pair in pairs]
         new = {key: pair for key, pair in zip(keys, pairs, strict=True)
                if np.isnan(self._cache.get(key))}  # fmt: skip

@@ -132,7 +132,7 @@ class NeuralScorer:
         scores = np.full(len(rows), np.nan)
         if self.cache is not None:  # an empty one is false
             keys = [self.cache.key(self.fingerprint, ids) for ids in rows]
-            scores[:] = [self.cache.get(key) for key in keys]
+            scores[:] = self._cached(self.cache, keys)
         todo = np.flatnonzero(np.isnan(scores))
         bar.update(len(rows) - len(todo))
         lengths = [len(rows[row]) for row in todo]
@@ -144,6 +144,15 @@ class NeuralScorer:
             bar.update(len(chosen))
         return self._gather(scores, todo)
 
+    def _cached(self, cache: ScoreCache, keys: Sequence[str]) -> np.ndarray:
+        """Cached scores, NaN where there is none; what one process has, all have.
+
+        Each process keeps what it computed itself. Without an exchange they would divide different
+        rows among them, and some rows would be nobody's.
+        """
+        scores = np.array([cache.get(key) for key in keys], dtype=float)
+        return self._gather(scores, np.flatnonzero(~np.isnan(scores)))
+
     def _local_batches(self, batches: list[np.ndarray]) -> Iterator[np.ndarray]:
         """This process's share of the batches."""
         if self.accelerator is None:
@@ -151,6 +160,7 @@ class NeuralScorer:
         return iter(batches[self.accelerator.process_index :: self.accelerator.num_processes])
 
     def _gather(self, scores: np.ndarray, todo: np.ndarray) -> np.ndarray:
+        """The scores with those of all processes in some rows."""
         if self.accelerator is None or self.accelerator.num_processes == 1:
             return scores
         local = [(int(row), float(scores[row])) for row in todo if not np.isnan(scores[row])]

@@ -179,8 +179,8 @@ def _without_cached(
     """Packs with scores that are not in the cache; cached ones are filled in."""
     if scorer.cache is None:
         return packs
-    for p in packs:
-        scores[p.rows] = [scorer.cache.get(key) for key in _keys(scorer, encoded, p.rows)]
+    rows = [row for p in packs for row in p.rows]
+    scores[rows] = scorer._cached(scorer.cache, _keys(scorer, encoded, rows))
     return [p for p in packs if np.isnan(scores[p.rows]).any()]
 
 

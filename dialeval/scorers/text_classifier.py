@@ -1,7 +1,6 @@
 """Any text classifier of Hugging Face as an evaluator: P(human) of the response."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from dialeval.models.batching import token_batches
 from dialeval.models.loading import from_pretrained
 from dialeval.models.weights import best_device, fingerprint
 from dialeval.scorers.base import Decision
+from dialeval.scorers.folders import decision_of
 
 HUMAN_NAMES = ("human", "human-written", "human_written", "real", "person")
 """Labels that are taken for human if no label is named."""
@@ -58,6 +58,7 @@ class TextClassifierScorer:
         self.labels = [str(model.config.id2label[key]) for key in sorted(model.config.id2label)]
         self.human = _human_index(self.labels, human_label, name)
         self.decision = Decision()
+        self.pad_id = _padding(model, tokenizer)
         limit = getattr(model.config, "max_position_embeddings", None) or MAX_LENGTH
         self.max_length = min(limit, tokenizer.model_max_length, MAX_LENGTH)
 
@@ -116,7 +117,8 @@ class TextClassifierScorer:
         rows = self.tokenizer(texts, truncation=True, max_length=self.max_length)["input_ids"]
         scores = np.empty(len(texts))
         bar = progress.bar(self.name, len(texts), " responses", self.show_progress)
-        for batch in token_batches([len(row) or 1 for row in rows], _BATCH):
+        most = 1 if self.pad_id is None else _BATCH  # nothing to pad with: one by one
+        for batch in token_batches([len(row) or 1 for row in rows], most):
             scores[batch] = self._forward([rows[row] for row in batch])
             bar.update(len(batch))
         bar.close()
@@ -124,8 +126,7 @@ class TextClassifierScorer:
 
     @torch.inference_mode()
     def _forward(self, rows: list[list[int]]) -> np.ndarray:
-        pad = self.model.config.pad_token_id
-        pad = (self.tokenizer.pad_token_id or 0) if pad is None else pad
+        pad = self.pad_id or 0
         width = max(1, *map(len, rows))
         ids = torch.tensor([[*row, *[pad] * (width - len(row))] for row in rows])  # (batch, width)
         lengths = torch.tensor([max(1, len(row)) for row in rows])
@@ -138,13 +139,22 @@ class TextClassifierScorer:
         """Write the model and its tokenizer; returns the settings."""
         self.model.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
-        return {"human_label": self.labels[self.human], "decision": asdict(self.decision)}
+        return {"human_label": self.labels[self.human]}
 
     @classmethod
     def load(cls, folder: Path, settings: dict[str, Any], **_: Any) -> "TextClassifierScorer":
         """A scorer as `save` wrote it."""
         name = settings.get("name") or folder.name
-        return cls.from_pretrained(str(folder), settings.get("human_label"), name=name)
+        scorer = cls.from_pretrained(str(folder), settings.get("human_label"), name=name)
+        scorer.decision = decision_of(settings)
+        return scorer
+
+
+def _padding(model: Any, tokenizer: Any) -> int | None:
+    """The padding token, which the model knows too: a causal one reads the token before it."""
+    if model.config.pad_token_id is None:
+        model.config.pad_token_id = tokenizer.pad_token_id
+    return model.config.pad_token_id
 
 
 def _human_index(labels: Sequence[str], wanted: str | None, name: str) -> int:

@@ -2,6 +2,9 @@
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier, local
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -137,3 +140,46 @@ def test_batches_respect_the_budget_and_lose_nobody():
     assert all(lengths[batch].max() * len(batch) <= 256 for batch in batches)
     spent = sum(lengths[batch].max() * len(batch) for batch in batches)
     assert lengths.sum() / spent > 0.9
+
+
+@pytest.fixture
+def two_processes(monkeypatch):
+    """Runs a function of the number of a process as two processes would, each in a thread."""
+    rank, barrier, sent = local(), Barrier(2), {}
+
+    def gather(items):
+        sent[rank.number] = list(items)
+        barrier.wait(timeout=30)
+        everything = [*sent[0], *sent[1]]
+        barrier.wait(timeout=30)
+        return everything
+
+    monkeypatch.setattr("dialeval.scorers.neural.gather_object", gather)
+
+    def run(work):
+        def in_process(number):
+            rank.number = number
+            return work(number)
+
+        with ThreadPoolExecutor(2) as pool:
+            return list(pool.map(in_process, range(2)))
+
+    return run
+
+
+def test_processes_with_different_caches_leave_no_row_out(passages, tmp_path, two_processes):
+    scorers = [
+        make_scorer(
+            accelerator=SimpleNamespace(process_index=number, num_processes=2),
+            cache=tmp_path / f"{number}.txt", max_tokens=100, device="cpu",
+        )
+        for number in range(2)
+    ]  # fmt: skip
+
+    def score_twice(number):
+        return scorers[number](passages.select(range(100))), scorers[number](passages)
+
+    expected = make_scorer(device="cpu")(passages)
+    for first, second in two_processes(score_twice):
+        assert_close(first, expected[:100])
+        assert_close(second, expected)

@@ -7,12 +7,13 @@ import pytest
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import BertConfig, BertForSequenceClassification, BertModel
+from transformers import GPT2Config, GPT2ForSequenceClassification
 from transformers import PreTrainedTokenizerFast as Fast
 
 from dialeval.dialogues import BadInput, Passage, Turn, to_passages
 from dialeval.models.sentence_encoder import SentenceEncoder
 from dialeval.protocols.evaluation.frozen import FrozenScorer, load_frozen, with_human_label
-from dialeval.scorers import load_scorer, save_scorer
+from dialeval.scorers import Decision, load_scorer, save_scorer
 from dialeval.scorers.fitting import FitContext
 from dialeval.scorers.registry import fit_function, fitted_names
 from dialeval.scorers.text_classifier import TextClassifierScorer
@@ -86,6 +87,29 @@ def test_a_saved_one_is_read_again(folder, tmp_path):
     again = load_scorer(save_scorer(scorer, tmp_path / "saved"))
     rows = to_passages(passages("tea is cold", "good now"))
     assert np.allclose(scorer(rows), again(rows)) and again.labels[again.human] == "Fake"
+
+
+def test_a_chosen_threshold_is_saved_too(folder, tmp_path):
+    scorer = TextClassifierScorer.from_pretrained(str(folder))
+    scorer.decision = Decision(0.9, "validation", 0.05, 400)
+    assert load_scorer(save_scorer(scorer, tmp_path / "saved")).decision == scorer.decision
+
+
+@pytest.mark.parametrize("can_pad", [True, False])
+def test_a_causal_classifier_without_a_padding_token_reads_the_last_token(can_pad):
+    torch.manual_seed(0)
+    config = GPT2Config(vocab_size=len(WORDS), n_positions=8, n_embd=16, n_layer=1, n_head=2,
+                        num_labels=2, id2label={0: "Fake", 1: "Real"})  # fmt: skip
+    model, words = GPT2ForSequenceClassification(config).eval(), tokenizer()
+    assert model.config.pad_token_id is None
+    if not can_pad:
+        words.pad_token = None
+    texts = ["tea is cold now", "good", "is good"]
+    scores = TextClassifierScorer(model, words)(to_passages(passages(*texts)))
+    for text, score in zip(texts, scores, strict=True):
+        states = model.transformer(torch.tensor([words(text)["input_ids"]])).last_hidden_state
+        logits = model.score(states[0, -1])
+        assert score == pytest.approx(logits.softmax(-1)[1].item(), abs=1e-5)
 
 
 def test_a_direction_that_is_wrong_for_every_system_is_said(folder):
