@@ -1,19 +1,30 @@
 """Two piles of conversations: detection, controls of the topic, verdicts, bad input."""
 
 import random
-from dataclasses import replace
+import zlib
+from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas
 import pytest
 
 import dialeval
-from dialeval.dialogues import BadInput, Passage, Turn, to_passages
-from dialeval.metrics.evaluation_results import DISTINGUISHABLE, INCONCLUSIVE
+from dialeval.dialogues import BadInput, Passage, Turn, iterate, to_passages
+from dialeval.metrics.evaluation_results import (
+    DISTINGUISHABLE,
+    INCONCLUSIVE,
+    INDISTINGUISHABLE,
+)
+from dialeval.metrics.results import versions
 from dialeval.metrics.unpaired_results import CONFOUNDED, UnpairedResults
+from dialeval.protocols.evaluation.frozen import FrozenScorer
 from dialeval.protocols.unpaired import evaluate_piles, make_piles, shares_contexts
+from dialeval.protocols.unpaired.findings import pile_verdicts
 from dialeval.protocols.unpaired.piles import pair_piles
 from dialeval.protocols.unpaired.scoring import Accuracy
 from dialeval.protocols.unpaired.verdict import Piled, PileReading, pile_verdict
+from dialeval.scorers import Decision
+from dialeval.scorers.baselines import NEUTRAL
 from dialeval.settings.evaluation import EvaluationRun
 
 COMMON = ["i", "you", "we", "it", "was", "nice", "and", "then", "maybe", "so", "to", "the", "old"]
@@ -105,6 +116,79 @@ def test_a_control_that_explains_the_difference_is_named(control, control_p, exp
         control=Accuracy(control, control - 0.02, control + 0.02, 100),
     )  # fmt: skip
     assert pile_verdict("bot", [reading], Piled(50, 50)).verdict == expected
+
+
+@dataclass(frozen=True)
+class Found:
+    """Numbers about one system, without their tables."""
+
+    readings: list[PileReading]
+    size: int = 50
+
+    def sizes(self):
+        return 50, self.size
+
+    def piled(self, detected):
+        return Piled(*self.sizes(), detected=tuple(detected))
+
+
+def reading(value, p_value, control=0.5, control_p=0.6):
+    near = Accuracy(control, control - 0.02, control + 0.02, 100)
+    return PileReading("svm", Accuracy(value, value - 0.02, value + 0.02, 100), p_value,
+                       style_p=0.001, control_p=control_p, control=near)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("other", "size", "expected"),
+    [
+        (reading(0.9, 0.001), 50, INDISTINGUISHABLE),
+        (reading(0.9, 0.001), 51, INCONCLUSIVE),  # found with more dialogues than the bot has
+        (reading(0.9, 0.001, control=0.89, control_p=0.001), 50, INCONCLUSIVE),  # by its topic
+    ],
+)
+def test_only_a_machine_on_the_same_topic_is_a_positive_control(other, size, expected):
+    found = {"bot": Found([reading(0.5, 0.6)]), "other": Found([other], size)}
+    assert pile_verdicts(found, 0.55)[0].verdict == expected
+
+
+class Surprise:
+    """A scorer whose scale depends on whether it sees a context, and which has no threshold."""
+
+    kind, name, signature, higher_is_human = "surprise", "surprise", "surprise", True
+    decision = Decision(0.0, "unset")
+
+    def __call__(self, passages):
+        return np.array([
+            len(set(passage.response)) + zlib.crc32(passage.response.encode()) / 2**32
+            + 100 * (passage.context[-1].text != NEUTRAL)
+            for passage in iterate(passages)
+        ])  # fmt: skip
+
+
+def test_a_threshold_fits_what_an_evaluator_reads(tmp_path, monkeypatch):
+    load = lambda name, where: FrozenScorer(Surprise(), name)  # noqa: E731
+    monkeypatch.setattr("dialeval.protocols.unpaired.study.load_frozen", load)
+    run = EvaluationRun(evaluators=["zero-shot"], seeds=1, folds=3, output_dir=str(tmp_path))
+    results = evaluate_piles(
+        make_piles(pile(SPORT, 1), {"bot": pile(SPORT, 2, author="bot")}), run
+    )  # fmt: skip
+    scores = pandas.read_parquet(tmp_path / "scores.parquet")
+    human = scores[scores.label == 1]
+    for view in ("response", "partner"):
+        assert human[human.scenario == view].predicted_human.mean() == pytest.approx(0.95, abs=0.01)
+    assert any("classifies 5.0% of the human responses" in text for text in results.warnings)
+
+
+def test_tables_of_another_version_are_not_used_again(tmp_path, monkeypatch):
+    human, system = pile(SPORT, 1, dialogues=12), pile(SPORT, 2, dialogues=12, author="bot")
+    evaluated(human, system, tmp_path)
+    tables = set((tmp_path / "cache").iterdir())
+    evaluated(human, system, tmp_path)
+    assert set((tmp_path / "cache").iterdir()) == tables
+    newer = {**versions(), "dialeval": "99.0"}
+    monkeypatch.setattr("dialeval.protocols.unpaired.study.versions", lambda: newer)
+    evaluated(human, system, tmp_path)
+    assert len(set((tmp_path / "cache").iterdir())) == 2 * len(tables)
 
 
 def test_a_difference_in_rare_words_alone_may_be_the_topic():

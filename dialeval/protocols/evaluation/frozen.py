@@ -3,6 +3,7 @@
 import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ CLASSIFIER = "hf"
 """Prefix of any text classifier of Hugging Face: `hf:NAME`, or `hf:NAME#LABEL` of humans."""
 FALSE_POSITIVES = 0.05
 """Share of human responses below the threshold of an evaluator that has none of its own."""
+_BY_HUMANS = "humans"  # how such a threshold was chosen
 DIRECTION_ROWS = 200
 WRONG_DIRECTION = 0.4
 """AUROC below which, for every system, the direction of an evaluator is in doubt."""
@@ -138,17 +140,30 @@ class FrozenScorer:
         if self.decision.chosen != "unset":
             return ""
 
-        def choose() -> list[float]:
-            scores = np.sort(self(human))
-            threshold = float(scores[int(FALSE_POSITIVES * len(scores))])
-            return [threshold, float((scores < threshold).mean()), len(scores)]
-
-        threshold, share, n = folder.cached_json(key, choose)
-        self.decision = Decision(threshold, "humans", share, n)
+        threshold, share, n = folder.cached_json(key, lambda: self._threshold_of(human))
+        self.decision = Decision(threshold, _BY_HUMANS, share, n)
         return (
             f"{self.name} has no threshold of its own: the one used classifies {share:.1%} of the "
             "human responses as machine. AUROC needs no threshold."
         )
+
+    def for_humans(self, human: Passages) -> "FrozenScorer":
+        """The same scorer, with a threshold chosen from these humans if it has none of its own.
+
+        Scores depend on what a scorer reads: with and without contexts they need other thresholds.
+        """
+        if self.decision.chosen not in ("unset", _BY_HUMANS) or not len(human):
+            return self
+        chosen = copy(self)  # it shares the scores
+        threshold, share, n = self._threshold_of(human)
+        chosen.decision = Decision(threshold, _BY_HUMANS, share, int(n))
+        return chosen
+
+    def _threshold_of(self, human: Passages) -> list[float]:
+        """A threshold below which few human responses lie, their share, and their number."""
+        scores = np.sort(self(human))
+        threshold = float(scores[int(FALSE_POSITIVES * len(scores))])
+        return [threshold, float((scores < threshold).mean()), len(scores)]
 
 
 def load_frozen(name: str, where: str) -> FrozenScorer:

@@ -331,7 +331,7 @@ class ScoreTables:
             `str`: Name of its file.
         """
         facts = [f"schema {SCHEMA_VERSION}", evaluator, *versions().values()]
-        facts += [str(self.folds), str(self.run.seed), *more, *_shared_facts(self.fit_context)]
+        facts += [str(self.folds), str(self.run.seed), *more, *shared_facts(self.fit_context)]
         if evaluator in self.frozen:
             facts += [self.frozen[evaluator].key, str(self.threshold(evaluator))]
         return text_key([*facts, system, self.contents[""], self.contents[system]])
@@ -369,7 +369,7 @@ class ScoreTables:
         self.on_progress(self.done, self.total, what)
 
 
-def _shared_facts(context: FitContext) -> list[str]:
+def shared_facts(context: FitContext) -> list[str]:
     """What evaluators share that affects their numbers: encoder, and length of the texts."""
     return [str(getattr(context.embed, "name", "embedder")), str(context.max_length),
             str(context.folds), "towers on other corpora"]  # fmt: skip

@@ -7,10 +7,15 @@ from typing import Any
 import pyarrow as pa
 
 from dialeval.dialogues import BadInput, Passages, iterate, to_passages
-from dialeval.metrics.evaluation_results import Example, FormatLeak, SystemExamples
+from dialeval.metrics.evaluation_results import (
+    DISTINGUISHABLE,
+    Example,
+    FormatLeak,
+    SystemExamples,
+)
 from dialeval.metrics.results import Result
 from dialeval.metrics.training_variance import with_seed_variance
-from dialeval.metrics.unpaired_results import MatchedComparison, TurnPoint
+from dialeval.metrics.unpaired_results import MatchedComparison, PileVerdict, TurnPoint
 from dialeval.protocols.evaluation.leak_check import LeakCheck, leak_flags
 from dialeval.protocols.leaks import find_leaks
 from dialeval.protocols.unpaired.dialogues import (
@@ -27,7 +32,7 @@ from dialeval.protocols.unpaired.scoring import (
     difference_of_accuracies,
 )
 from dialeval.protocols.unpaired.tables import PileTables
-from dialeval.protocols.unpaired.verdict import Piled, PileReading
+from dialeval.protocols.unpaired.verdict import Piled, PileReading, pile_verdict
 from dialeval.protocols.unpaired.views import PARTNER, RESPONSE
 
 EXAMPLES = 5
@@ -344,3 +349,32 @@ def extreme_responses(findings: SystemFindings, evaluator: str, seed: int) -> Sy
             )
     ranked = sorted(examples.values(), key=lambda item: item.score)
     return SystemExamples(tuple(ranked[::-1][:EXAMPLES]), tuple(ranked[:EXAMPLES]))
+
+
+def pile_verdicts(findings: Mapping[str, SystemFindings], margin: float) -> list[PileVerdict]:
+    """The verdict on each system; those that are distinguishable are positive controls.
+
+    A system that differs in its topic is none: it does not show that the run would have noticed
+    a machine on the humans' topic.
+
+    Args:
+        findings (`Mapping[str, SystemFindings]`):
+            Numbers by system.
+        margin (`float`):
+            Accuracy up to which a difference is negligible.
+
+    Returns:
+        `list[PileVerdict]`: In the order of the systems.
+    """
+    sizes = {name: item.sizes()[1] for name, item in findings.items()}
+    detected = [
+        name
+        for name, item in findings.items()
+        if max(reading.response.low for reading in item.readings) >= margin
+        and pile_verdict(name, item.readings, item.piled(()), margin).verdict == DISTINGUISHABLE
+    ]
+    verdicts = []
+    for name, item in findings.items():
+        known = [key for key in detected if key != name and sizes[key] <= sizes[name]]
+        verdicts.append(pile_verdict(name, item.readings, item.piled(known), margin))
+    return verdicts

@@ -11,10 +11,9 @@ from dialeval.dialogues import BadInput
 from dialeval.dialogues.types import text_key
 from dialeval.metrics.evaluation_results import FormatLeak
 from dialeval.metrics.profile_results import Trait
-from dialeval.metrics.results import Result, plain, signature
+from dialeval.metrics.results import SCHEMA_VERSION, Result, plain, signature, versions
 from dialeval.metrics.unpaired_results import (
     MatchedComparison,
-    PileVerdict,
     TurnPoint,
     UnpairedResults,
 )
@@ -28,6 +27,7 @@ from dialeval.protocols.evaluation.evaluators import (
 from dialeval.protocols.evaluation.folds import content_key, fitting_folds
 from dialeval.protocols.evaluation.frozen import FrozenScorer, frozen_names, load_frozen
 from dialeval.protocols.evaluation.language_check import language_warnings
+from dialeval.protocols.evaluation.tables import shared_facts
 from dialeval.protocols.evaluation.verdict import ALPHA
 from dialeval.protocols.evaluation.writing import (
     difference_of_settings,
@@ -41,7 +41,7 @@ from dialeval.protocols.unpaired.findings import SystemFindings
 from dialeval.protocols.unpaired.matching import MIN_MATCHES, Matches, match_dialogues
 from dialeval.protocols.unpaired.piles import PilePair, Piles, pair_piles
 from dialeval.protocols.unpaired.tables import PileTables
-from dialeval.protocols.unpaired.verdict import PileReading, pile_verdict, smallest_p
+from dialeval.protocols.unpaired.verdict import PileReading
 from dialeval.protocols.unpaired.views import IN_CONTEXT, OPENING, PARTNER, RESPONSE, STYLE
 from dialeval.settings.evaluation import EvaluationRun
 
@@ -119,8 +119,8 @@ class PileStudy:
         """All numbers about one system."""
         piles = pair_piles(self.data.human, self.data.systems[system], system)
         self.warnings += piles.warnings
-        self._choose_thresholds(piles)
         tables = self._tables(system, piles)
+        self._choose_thresholds(tables)
         format_leaks = derive.format_leaks(piles, system, self.run.seed, self.warnings.append)
         self.leaks += format_leaks
         readings, errors = [], []
@@ -139,14 +139,15 @@ class PileStudy:
         self._add_dialogues(tables, system, readings)
         return SystemFindings(piles, tables, readings, format_leaks)
 
-    def _choose_thresholds(self, piles: PilePair) -> None:
+    def _choose_thresholds(self, tables: PileTables) -> None:
         for scorer in self.frozen.values():
-            key = text_key([scorer.key, self.contents[""], "unpaired"])
-            warning = scorer.choose_threshold(piles.human, self.folder, key)
+            key = text_key([scorer.key, self.contents[""], "unpaired", RESPONSE])
+            warning = scorer.choose_threshold(tables.rows(RESPONSE).human, self.folder, key)
             self.warnings += [warning] if warning else []
 
     def _tables(self, system: str, piles: PilePair) -> PileTables:
-        key = text_key([self.contents[""], self.contents[system], str(self.folds)])
+        facts = [f"schema {SCHEMA_VERSION}", *versions().values(), *shared_facts(self.fit_context)]
+        key = text_key([self.contents[""], self.contents[system], str(self.folds), *facts])
         return PileTables(
             piles, key, self.folder, self.folds, self.fit_context, self.frozen,
             lambda what: self.on_progress(self._step(), self._total(), f"{system}: {what}"),
@@ -248,7 +249,7 @@ class PileStudy:
     def _write(
         self, findings: Mapping[str, SystemFindings], settings: Mapping[str, Any]
     ) -> UnpairedResults:
-        verdicts = self._verdicts(findings)
+        verdicts = derive.pile_verdicts(findings, self.run.margin)
         strongest = {verdict.system: verdict.evaluator for verdict in verdicts}
         results = UnpairedResults(
             results=tuple(self.results),
@@ -267,22 +268,6 @@ class PileStudy:
         )
         write_results(self.folder.path, results, self._score_tables(findings))
         return results
-
-    def _verdicts(self, findings: Mapping[str, SystemFindings]) -> list[PileVerdict]:
-        """Verdicts in the order of the systems; those that are detected are positive controls."""
-        margin = self.run.margin
-        detected = {
-            name: item.sizes()[1]
-            for name, item in findings.items()
-            if (smallest_p(item.readings, "p_value") or 0) < ALPHA
-            and max(reading.response.low for reading in item.readings) >= margin
-        }
-        verdicts = []
-        for name, item in findings.items():
-            size = item.sizes()[1]
-            known = tuple(key for key, n in detected.items() if key != name and n <= size)
-            verdicts.append(pile_verdict(name, item.readings, item.piled(known), margin))
-        return verdicts
 
     def _score_tables(
         self, findings: Mapping[str, SystemFindings]

@@ -90,9 +90,13 @@ class PileTables:
 
     def _score(self, evaluator: str, view: str, seed: int) -> pa.Table:
         if evaluator in self.frozen:
-            return apply_rows(self.frozen[evaluator], self.rows(view))
+            return self._apply(evaluator, self.rows(view))
         fit = fit_function(evaluator)
         return crossfit_rows(fit, self.rows(view), self.folds, seed, self.fit_context)
+
+    def _apply(self, evaluator: str, rows: ViewRows) -> pa.Table:
+        """Scores by an evaluator that is not trained here; its threshold fits what it reads."""
+        return apply_rows(self.frozen[evaluator].for_humans(rows.human), rows)
 
     def p_value(self, evaluator: str, view: str, seed: int) -> float:
         """P-value of the test on a held-out half of the dialogues.
@@ -137,7 +141,7 @@ class PileTables:
 
         def make() -> pa.Table:
             if evaluator in self.frozen:
-                return apply_rows(self.frozen[evaluator], rows)
+                return self._apply(evaluator, rows)
             folds = max(2, min(self.folds, len(matches) // 2))
             return crossfit_rows(fit_function(evaluator), rows, folds, seed, self.fit_context)
 
