@@ -215,6 +215,20 @@ def test_copies_of_the_reference_are_left_out_of_the_data(known, tmp_path):
     assert any("300 replies of the data are in the reference too" in t for t in results.warnings)
 
 
+def test_more_folds_than_dialogues_are_as_many_folds_as_dialogues(tmp_path):
+    data, human = replies(20, 0.5, 3, "data"), replies(20, 0, 1, "human")
+    results = audited(tmp_path, data, human, replies(20, 1, 2, "machine"), folds=40)
+    assert 0.2 < results.share < 0.8
+    assert "20 folds, not 40: there are few dialogues." in results.warnings
+    assert "|folds:20|" in results.signature
+
+
+def test_an_evaluator_that_is_not_trained_is_refused(known, tmp_path):
+    for name in ("zero-shot", str(tmp_path)):
+        with pytest.raises(BadInput, match="is not trained here"):
+            audited(tmp_path, known[0], known[0], known[1], evaluator=name)
+
+
 def test_another_run_in_the_same_folder_is_refused(known, tmp_path):
     data = replies(30, 0, 3, "data")
     first = audited(tmp_path, data, *known)

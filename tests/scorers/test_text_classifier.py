@@ -6,8 +6,13 @@ import numpy as np
 import pytest
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
-from transformers import BertConfig, BertForSequenceClassification, BertModel
-from transformers import GPT2Config, GPT2ForSequenceClassification
+from transformers import (
+    BertConfig,
+    BertForSequenceClassification,
+    BertModel,
+    GPT2Config,
+    GPT2ForSequenceClassification,
+)
 from transformers import PreTrainedTokenizerFast as Fast
 
 from dialeval.dialogues import BadInput, Passage, Turn, to_passages

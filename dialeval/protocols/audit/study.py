@@ -82,12 +82,12 @@ class Audit:
         if self.reference is None and self.machine is None:
             message = "the data alone do not show what a human and what a machine writes there."
             raise BadInput(message, hint=NEEDED)
-        if not fitted_names([self.run.evaluator]):
+        if self.run.evaluator not in fitted_names([self.run.evaluator]):
             hint = "Choose one that is trained: dialeval list evaluators"
             raise BadInput(f"{self.run.evaluator!r} is not trained here.", hint=hint)
         self.fit = fit_function(self.run.evaluator)
         self.folder = output_folder(self.run.output_dir)
-        self._done = 0
+        self.folds, self._done = self.run.folds, 0
 
     def __call__(self) -> AuditResults:
         """Estimate the share; writes `results.json` and returns what is in it."""
@@ -118,12 +118,19 @@ class Audit:
         ]
         data, known, warnings = check_samples(make_sample(DATA, self.data, by), known, by)
         self.warnings += warnings
+        self._limit_folds(min(len(np.unique(sample.dialogues)) for sample in known))
         return data, {sample.name: sample for sample in known}
+
+    def _limit_folds(self, dialogues: int) -> None:
+        """As many folds as wanted, but each with a dialogue of every known sample."""
+        if dialogues < self.folds:
+            self.warnings.append(f"{dialogues} folds, not {self.folds}: there are few dialogues.")
+            self.folds = dialogues
 
     def _on_fit(self, what: str) -> Callable[[], None]:
         def on_fit() -> None:
             self._done += 1
-            total = self.run.folds * self.run.seeds
+            total = self.folds * self.run.seeds
             self.on_progress(min(self._done, total), total, what)
 
         return on_fit
@@ -137,7 +144,7 @@ class Audit:
         """With both known samples: the share."""
         run = self.run
         scores = binned_scores(
-            self.fit, data, reference, machine, folds=run.folds, seeds=self._seeds(),
+            self.fit, data, reference, machine, folds=self.folds, seeds=self._seeds(),
             fit_context=self.fit_context, on_fit=self._on_fit("known replies"),
         )  # fmt: skip
         units = (data.dialogue_numbers, reference.units(LEAST_GROUPS), machine.dialogue_numbers)
@@ -163,7 +170,7 @@ class Audit:
         """With one known sample: how much can be like it at most."""
         run = self.run
         bound = largest_share_of(
-            self.fit, data, known, folds=run.folds, seeds=self._seeds(), resamples=run.resamples,
+            self.fit, data, known, folds=self.folds, seeds=self._seeds(), resamples=run.resamples,
             level=run.level, least_groups=LEAST_GROUPS, fit_context=self.fit_context,
             on_fit=self._on_fit(f"{known.name} replies"),
         )  # fmt: skip
@@ -224,7 +231,7 @@ class Audit:
     def _signature(self) -> str:
         run = self.run
         return signature(
-            protocol="audit", evaluator=run.evaluator, folds=run.folds, seeds=run.seeds,
+            protocol="audit", evaluator=run.evaluator, folds=self.folds, seeds=run.seeds,
             unit="dialogue", by=run.by or "", seed=run.seed, **library_versions(),
         )  # fmt: skip
 
