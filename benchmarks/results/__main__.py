@@ -1,4 +1,8 @@
-"""Compute tables and write docs/results.md: `python -m benchmarks.results [--quick] [NAMES]`."""
+"""Compute tables and write docs/results.md: `python -m benchmarks.results [--quick] [NAMES]`.
+
+Parts that are finished are kept. `--only TEXT` computes the parts whose name contains it, so that a
+table can be computed by several processes.
+"""
 
 import argparse
 
@@ -17,6 +21,8 @@ def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.results", description=__doc__)
     parser.add_argument("names", nargs="*", help="Tables, by the names of their configs.")
     parser.add_argument("--quick", action="store_true", help="Small sizes; minutes in all.")
+    parser.add_argument("--only", action="append", default=[], metavar="TEXT",
+                        help="Parts whose name contains this. Repeatable.")  # fmt: skip
     parser.add_argument("--page", action="store_true", help="Only write the page.")
     given = parser.parse_args(argv)
     configs = load_configs()
@@ -27,7 +33,9 @@ def main(argv: list[str] | None = None) -> None:
         )
     console = SafeConsole(stderr=True)
     for name in [] if given.page else given.names or configs:
-        run_table(configs[name], given.quick, lambda text: console.print(text, markup=False))
+        run_table(
+            configs[name], given.quick, lambda text: console.print(text, markup=False), given.only
+        )
     paths = {name: result_path(config, given.quick) for name, config in configs.items()}
     results = {name: TableResult.load(path) for name, path in paths.items() if path.is_file()}
     page = QUICK / "results.md" if given.quick else PAGE

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from importlib import import_module
 from pathlib import Path
@@ -23,7 +23,12 @@ def result_path(config: TableConfig, quick: bool) -> Path:
     return (QUICK if quick else PUBLISHED) / f"{config.name}.json"
 
 
-def run_table(config: TableConfig, quick: bool, on_progress: Callable[[str], Any]) -> bool:
+def run_table(
+    config: TableConfig,
+    quick: bool,
+    on_progress: Callable[[str], Any],
+    only: Sequence[str] = (),
+) -> bool:
     """Compute the parts of a table that are not finished.
 
     Args:
@@ -33,9 +38,11 @@ def run_table(config: TableConfig, quick: bool, on_progress: Callable[[str], Any
             Whether the quick settings apply.
         on_progress (`Callable`):
             Called with messages.
+        only (`Sequence[str]`, *optional*):
+            Only parts whose name contains one of these; all by default.
 
     Returns:
-        `bool`: Whether the table is complete; `False` where data are missing.
+        `bool`: Whether there was anything to compute with; `False` where data are missing.
     """
     missing = config.missing(quick)
     if missing:
@@ -45,11 +52,15 @@ def run_table(config: TableConfig, quick: bool, on_progress: Callable[[str], Any
     path = result_path(config, quick)
     result = resume(config, table, quick, path, on_progress)
     for name in result.missing:
+        if only and not any(text in name for text in only):
+            continue
         on_progress(f"{config.name}: {name}")
         start = time.perf_counter()
         rows = table.parts[name]()
         seconds = round(time.perf_counter() - start, 1)
         today = datetime.now(timezone.utc).date().isoformat()
+        # Another process may have finished a part meanwhile.
+        result = resume(config, table, quick, path)
         result.parts[name] = PartResult(rows, today, seconds, dict(versions()))
         result.save(path)
     return True

@@ -80,11 +80,8 @@ def pair_parts(
         `dict[str, Passages]`: Pairs of `train`, `validation` and `test`.
     """
     pairing = Pairing(run.scenario, seed=seed)
-    # A salt of its own: a part that `dialeval data split` cut off with this very seed would
-    # otherwise fall into one of these parts as a whole.
-    salt = text_hash(["discriminator", str(seed)]) % 2**31
-    parts = split(passages, PARTS, salt)
-    others = split(machine, PARTS, salt) if machine is not None else dict.fromkeys(PARTS)
+    parts = split_parts(passages, seed)
+    others = split_parts(machine, seed) if machine is not None else dict.fromkeys(PARTS)
     empty = [name for name in PARTS if not len(parts[name])]
     if empty:
         hint = "Give more dialogues."
@@ -92,6 +89,13 @@ def pair_parts(
     pairs = {name: pairing(parts[name], others[name]) for name in PARTS}
     limits = {"train": run.max_pairs, "validation": run.max_eval_pairs, "test": run.max_eval_pairs}
     return {name: _subsample(pairs[name], limit, seed) for name, limit in limits.items()}
+
+
+def split_parts(passages: Passages, seed: int) -> dict[str, Passages]:
+    """The passages that a discriminator with this seed trains, validates and tests on."""
+    # A salt of its own: a part that `dialeval data split` cut off with this very seed would
+    # otherwise fall into one of these parts as a whole.
+    return split(passages, PARTS, text_hash(["discriminator", str(seed)]) % 2**31)
 
 
 def _subsample(pairs: Passages, limit: int, seed: int) -> Passages:

@@ -231,9 +231,8 @@ def rated(
     from recipes.rated import read_known
 
     def rows(path: str) -> list[list[Cell]]:
-        for evaluator in evaluators:
-            trained(work, data / corpus, evaluator, settings)
-        scorers = [load_scorer(work / name) for name in evaluators]
+        folders = [trained(work, data / corpus, name, settings)[1] for name in evaluators]
+        scorers = [load_scorer(folder) for folder in folders]
         known = read_known([str(data / name) for name in references])
         made = rated_correlations(
             data / path, scorers, known, likelihood or None, settings.get("seed", 0)

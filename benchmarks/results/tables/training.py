@@ -1,6 +1,8 @@
 """Tables of trained discriminators: accuracy per corpus, learning curves, Kannan's analysis."""
 
+import json
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -9,21 +11,41 @@ import numpy as np
 from benchmarks.results.store import Cell, Number, TableParts
 from benchmarks.results.tables.cells import LONG, long_rows, number
 from benchmarks.results.tables.corpora import corpus_path
-from dialeval.dialogues import Passage, authors, by_author, iterate, read, to_passages
+from dialeval.dialogues import (
+    FILTERS,
+    Cut,
+    Passage,
+    ReadOptions,
+    authors,
+    by_author,
+    iterate,
+    read,
+    to_passages,
+)
 from dialeval.dialogues.splits import sample_dialogues
 from dialeval.judgements import detection
+from dialeval.metrics.training_results import TrainingResults
 from dialeval.protocols.analysis.decisions import with_random_replies
 from dialeval.protocols.analysis.study import analyse
-from dialeval.protocols.evaluator_comparison import compare_evaluators
+from dialeval.protocols.evaluator_comparison import train_once
 from dialeval.scorers import load_scorer
 from dialeval.scorers.base import is_human
 from dialeval.settings.analysis import AnalysisRun
 from dialeval.training import DiscriminatorConfig
-from dialeval.training.discriminator_settings import DiscriminatorRun, apply_settings
+from dialeval.training.discriminator_settings import (
+    DiscriminatorRun,
+    apply_settings,
+    evaluator_settings,
+)
+from dialeval.training.pairs import split_parts
 
 
-def trained(folder: Path, path: Path | str, evaluator: str, settings: Mapping[str, Any]) -> Any:
-    """Results of one evaluator, from its folder where it is finished.
+def trained(
+    folder: Path, path: Path | str, evaluator: str, settings: Mapping[str, Any]
+) -> tuple[TrainingResults, Path]:
+    """Results of one evaluator and its folder, which depends on data and settings.
+
+    What is finished is not trained again.
 
     Args:
         folder (`Path`):
@@ -33,14 +55,17 @@ def trained(folder: Path, path: Path | str, evaluator: str, settings: Mapping[st
         evaluator (`str`):
             Name of the evaluator.
         settings (`Mapping`):
-            Settings of the run and of the trainer.
+            Settings of the run and of the trainer, which replace those of the registry.
 
     Returns:
-        `TrainingResults`: With held-out accuracies.
+        `tuple[TrainingResults, Path]`: With held-out accuracies.
     """
-    run = DiscriminatorRun(data=[str(path)], output_dir=str(folder))
-    run, config = (apply_settings(part, settings) for part in (run, DiscriminatorConfig()))
-    return compare_evaluators(run, config, [evaluator])[evaluator]
+    made_of = json.dumps([str(path), evaluator, dict(settings)], sort_keys=True)
+    target = folder / f"{evaluator}-{sha256(made_of.encode()).hexdigest()[:8]}"
+    run = DiscriminatorRun(data=[str(path)], output_dir=str(target), resume=True)
+    named = evaluator_settings(evaluator, run, DiscriminatorConfig())
+    run, config = (apply_settings(part, settings) for part in named)
+    return train_once(run, config), target
 
 
 def curve(
@@ -71,9 +96,7 @@ def curve(
 
     def rows(name: str, path: str, size: int, evaluator: str) -> list[list[Cell]]:
         where = corpus_path(data, path)
-        results = trained(
-            work / name / str(size), where, evaluator, {**settings, "max_pairs": size}
-        )
+        results, _ = trained(work, where, evaluator, {**settings, "max_pairs": size})
         return [
             [name, evaluator, f"{size:,}" if size > 0 else "all", row.evaluator, number(row)]
             for row in results.accuracies()
@@ -94,6 +117,8 @@ def classes(
     corpora: Mapping[str, str],
     evaluators: Sequence[str],
     items: int,
+    max_pairs: int,
+    max_pairs_of: Mapping[str, int] | None = None,
     **settings: Any,
 ) -> TableParts:
     """Precision, recall and F1 per class, human against random replies (Bruni, Table 1).
@@ -107,6 +132,10 @@ def classes(
             Names of evaluators.
         items (`int`):
             Test passages, half of them with a random reply.
+        max_pairs (`int`):
+            Training pairs at most.
+        max_pairs_of (`Mapping[str, int]`, *optional*):
+            Fewer for evaluators that are slow to train.
         settings:
             Further settings of the trainer.
 
@@ -116,9 +145,12 @@ def classes(
 
     def rows(name: str, paths: str, evaluator: str) -> list[list[Cell]]:
         train, test = (part.strip() for part in paths.split(","))
-        trained(work / name, data / train, evaluator, settings)
-        scorer = load_scorer(work / name / evaluator)
-        mixed = real_and_random(data / test, items, settings.get("seed", 0))
+        pairs = (max_pairs_of or {}).get(evaluator, max_pairs)
+        _, folder = trained(work, data / train, evaluator, {**settings, "max_pairs": pairs})
+        scorer = load_scorer(folder)
+        mixed = real_and_random(
+            data / test, items, settings.get("seed", 0), settings.get("filter", "none")
+        )
         truth = ["real" if row.author == "human" else "random" for row in mixed]
         decided = is_human(scorer, np.asarray(scorer(to_passages(mixed))))
         predicted = ["real" if human else "random" for human in decided]
@@ -130,7 +162,7 @@ def classes(
                           scores.classes[part].f1)
         ]  # fmt: skip
         accuracy = Number(scores.accuracy, scores.low, scores.high, len(mixed))
-        return [[name, evaluator, accuracy, *values]]
+        return [[name, evaluator, f"{pairs:,}", accuracy, *values]]
 
     heads = [f"{score} {part}" for part in ("real", "random") for score in ("P", "R", "F1")]
     parts = {
@@ -138,10 +170,12 @@ def classes(
         for name, paths in corpora.items()
         for evaluator in evaluators
     }
-    return TableParts(["corpus", "evaluator", "accuracy", *heads], parts)
+    return TableParts(["corpus", "evaluator", "pairs at most", "accuracy", *heads], parts)
 
 
-def real_and_random(path: Path, items: int, seed: int) -> list[Passage]:
+def real_and_random(
+    path: Path, items: int, seed: int, rule: str = "none", turns: int = 2
+) -> list[Passage]:
     """Passages with their true reply, and others with a wrong one.
 
     Args:
@@ -152,11 +186,15 @@ def real_and_random(path: Path, items: int, seed: int) -> list[Passage]:
             Passages in all.
         seed (`int`):
             Seed of the choice.
+        rule (`str`, *optional*, defaults to `"none"`):
+            The filter that training passages passed.
+        turns (`int`, *optional*, defaults to 2):
+            Turns of context, as in training.
 
     Returns:
         `list[Passage]`: Half of them with the author `human`; no context occurs twice.
     """
-    passages, _ = read(path)
+    passages, _ = read(path, ReadOptions(cut=Cut(turns), filters=FILTERS[rule]))
     real = list(iterate(sample_dialogues(by_author(passages, "human"), items, seed)))
     if "adversarial" not in authors(passages):
         return real[::2] + with_random_replies(real[1::2], seed)
@@ -187,7 +225,7 @@ def kannan(
         contexts, samples (`int`):
             Contexts that the generator answers, and its samples to each.
         passages (`int`):
-            Passages of the analysis.
+            Passages of the analysis, from dialogues that the evaluator did not see.
         generator (`str`, *optional*):
             Folder or name of the generator; without it nothing is ranked.
         settings:
@@ -199,12 +237,13 @@ def kannan(
 
     def rows() -> list[list[Cell]]:
         where = corpus_path(data, corpus)
-        trained(work, where, evaluator, settings)
+        _, folder = trained(work, where, evaluator, settings)
         seed = settings.get("seed", 0)
         run = AnalysisRun(contexts=contexts, samples=samples, seed=seed, pictures=0)
-        drawn = list(iterate(sample_dialogues(read(where)[0], passages, seed)))
+        held_out = split_parts(read(where)[0], seed)["test"]
+        drawn = list(iterate(sample_dialogues(held_out, passages, seed)))
         responder = _responder(generator, run) if generator else None
-        results = analyse(load_scorer(work / evaluator), drawn, run, responder)
+        results = analyse(load_scorer(folder), drawn, run, responder)
         return long_rows(results.results)
 
     return TableParts(LONG, {evaluator: rows})
