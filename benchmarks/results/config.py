@@ -20,7 +20,7 @@ class TableConfig:
     Args:
         name (`str`):
             Name of the file.
-        order (`int`):
+        order (`float`):
             Where it stands on the page.
         title (`str`):
             Its heading.
@@ -43,7 +43,7 @@ class TableConfig:
     """
 
     name: str
-    order: int
+    order: float
     title: str
     about: str
     table: str

@@ -19,6 +19,9 @@ class RecurrentDiscriminatorConfig(PretrainedConfig):
             Dropout on what goes into and comes out of the LSTMs.
         init_range (`float`, *optional*, defaults to 0.1):
             All weights start uniform in `[-init_range, init_range]`.
+        initial_weights (`str`, *optional*, defaults to `"uniform"`):
+            `"uniform"` is that of the papers' code. `"scaled"` starts with matrices whose outputs
+            vary as much as their inputs, and with LSTMs that remember: see `scaled_init`.
         max_turns (`int`, *optional*, defaults to 3):
             Turns whose vectors are concatenated; only used by `concat`.
     """
@@ -30,6 +33,7 @@ class RecurrentDiscriminatorConfig(PretrainedConfig):
         embedding_size: int | None = None,
         dropout: float = 0.2,
         init_range: float = 0.1,
+        initial_weights: str = "uniform",
         max_turns: int = 3,
         pad_token_id: int = 0,
         eos_token_id: int = 3,
@@ -40,6 +44,7 @@ class RecurrentDiscriminatorConfig(PretrainedConfig):
         self.embedding_size = embedding_size or hidden_size
         self.dropout = dropout
         self.init_range = init_range
+        self.initial_weights = initial_weights
         self.max_turns = max_turns
         kwargs.setdefault("id2label", {0: "machine", 1: "human"})
         kwargs.setdefault("label2id", {"machine": 0, "human": 1})

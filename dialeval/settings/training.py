@@ -10,6 +10,8 @@ from dialeval.settings.checks import check_settings
 OPTIMIZERS = ("adam", "adamw", "sgd")
 PRECISIONS = ("no", "bf16")
 SCHEDULES = ("constant", "linear", "cosine", "halve")
+INITIAL_WEIGHTS = ("uniform", "scaled")
+WORD_VECTORS = ("minilm",)
 DIRECTIONS = ("forward", "backward", "unconditional")
 FILTERS = ("none", "li", "bruni")
 NEW = ("gpt2", "seq2seq", "vhred")
@@ -75,6 +77,13 @@ class DiscriminatorConfig(TrainingConfig):
     )
     epochs: int = field(default=5, metadata={"help": "Maximum number of epochs."})
     batch_size: int = field(default=32, metadata={"help": "Pairs per update, over all processes."})
+    fresh_negatives: bool = field(
+        default=False,
+        metadata={
+            "help": "Of human_random: draw other random responses in every epoch, so that pairs "
+            "cannot be remembered."
+        },
+    )
     prefixes: bool = field(
         default=False,
         metadata={"help": "Train on a random prefix of each response (Li et al., 2017, sec. 3.2)."},
@@ -208,6 +217,24 @@ class DiscriminatorRun:
         metadata={"help": "Of zero-shot: log-probability, log-rank, entropy, fast-detectgpt."},
     )
     hidden_size: int = field(default=128, metadata={"help": "Width of recurrent models."})
+    embedding_size: int | None = field(
+        default=None, metadata={"help": "Of recurrent models; hidden_size by default."}
+    )
+    initial_weights: str = field(
+        default="uniform",
+        metadata={
+            "help": "Of recurrent models: uniform, as in the papers' code, or scaled, which learns "
+            "whether a reply fits from far fewer pairs.",
+            "choices": INITIAL_WEIGHTS,
+        },
+    )
+    word_vectors: str | None = field(
+        default=None,
+        metadata={
+            "help": "Of recurrent models: minilm gives them its vectors of words, which stay.",
+            "choices": WORD_VECTORS,
+        },
+    )
     dropout: float = field(default=0.2, metadata={"share": True, "help": "Of recurrent models."})
     context_turns: int = field(default=2, metadata={"help": "Turns of context."})
     filter: str = field(default="none", metadata={"help": "none, li or bruni."})

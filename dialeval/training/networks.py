@@ -3,6 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
+import torch
+
 from dialeval.dialogues import BadInput, Passages
 from dialeval.dialogues.encoding import InputFormat, input_format
 from dialeval.dialogues.storage import texts_of
@@ -11,6 +13,7 @@ from dialeval.models.adapters import add_lora, freeze_backbone
 from dialeval.models.loading import from_pretrained, unloadable
 from dialeval.models.packages import minilm_path
 from dialeval.models.tokenizers import bpe_tokenizer, word_tokenizer
+from dialeval.models.word_vectors import word_vectors
 from dialeval.registry import unknown_name
 from dialeval.scorers.registry import EVALUATORS
 from dialeval.training.discriminator_settings import DiscriminatorRun
@@ -29,16 +32,26 @@ def build_network(run: DiscriminatorRun, pairs: Passages) -> tuple[Any, Any, Inp
     config = RECURRENT[run.model](
         vocab_size=len(tokenizer),
         hidden_size=run.hidden_size,
+        embedding_size=run.embedding_size,
+        initial_weights=run.initial_weights,
         dropout=run.dropout,
         max_turns=run.context_turns + 1,
         pad_token_id=tokenizer.pad_token_id,
         eos_token_id=tokenizer.eos_token_id,
     )
-    return (
-        DISCRIMINATORS[type(config)](config),
-        tokenizer,
-        input_format(run.input_format or "words"),
-    )
+    model = DISCRIMINATORS[type(config)](config)
+    if run.word_vectors:
+        _fix_words(model, tokenizer)
+    return model, tokenizer, input_format(run.input_format or "words")
+
+
+def _fix_words(model: Any, tokenizer: Any) -> None:
+    """Give a network pretrained word vectors, which training leaves as they are."""
+    words = tokenizer.get_vocab()
+    vectors = word_vectors(sorted(words, key=words.__getitem__), model.config.embedding_size)
+    with torch.no_grad():
+        model.embedding.weight.copy_(torch.from_numpy(vectors))
+    model.embedding.weight.requires_grad_(False)
 
 
 def _with_architecture(run: DiscriminatorRun) -> DiscriminatorRun:

@@ -14,6 +14,8 @@ from transformers import PreTrainedModel
 
 from dialeval.dialogues import BadInput, Passage, Passages, iterate
 from dialeval.dialogues.encoding import InputFormat
+from dialeval.dialogues.matching import derangement
+from dialeval.dialogues.splits import row_hashes
 from dialeval.dialogues.storage import batches
 from dialeval.metrics.training_results import StepProgress
 from dialeval.models import pairwise_loss
@@ -83,6 +85,8 @@ class DiscriminatorTrainer:
         the lowest validation loss.
         """
         table = _Pairs(pairs)
+        if self.config.fresh_negatives:
+            table.check_random()
         per_epoch = max(1, len(table) // self.config.batch_size)
         total = per_epoch * self.config.epochs
         total = min(total, self.config.max_steps) if self.config.max_steps > 0 else total
@@ -90,6 +94,8 @@ class DiscriminatorTrainer:
         while step < total and waited <= self.config.patience:
             epoch, at = divmod(step, per_epoch)
             order = table.batches(self.config.batch_size, [self.config.seed, epoch])
+            if self.config.fresh_negatives and epoch:
+                table.redraw([self.config.seed, epoch, 1])  # the first epoch has those of the pairs
             end = min(total, (epoch + 1) * per_epoch)
             for rows in order[at : at + end - step]:
                 numbers = self._step(table, rows, step, total, epoch)
@@ -202,6 +208,7 @@ class _Pairs:
                 hint="Make them with dialeval.Pairing, or `dialeval data pair`.",
             )
         self.table = pairs
+        self.replies: np.ndarray | None = None  # rows of other random responses
         sizes = np.concatenate([_sizes(batch) for batch in batches(pairs)])
         self.sizes = np.maximum(sizes[self.human], sizes[self.other])
 
@@ -215,7 +222,37 @@ class _Pairs:
     def passages(self, rows: np.ndarray) -> list[Passage]:
         """The human responses of the pairs, then the others."""
         chosen = np.concatenate([self.human[rows], self.other[rows]])
-        return list(iterate(self.table.select(chosen, keep_in_memory=True)))
+        passages = self._of(chosen)
+        if self.replies is None:
+            return passages
+        replies = self._of(self.replies[rows])
+        random = [
+            passage.with_response(reply.response, passage.author)
+            for passage, reply in zip(passages[len(rows) :], replies, strict=True)
+        ]
+        return passages[: len(rows)] + random
+
+    def redraw(self, seed: list[int]) -> None:
+        """Give every pair the human response of another dialogue as its random one."""
+        dialogues = row_hashes(self.table, ["dialogue_id"])[self.human]
+        order = derangement(dialogues, np.random.default_rng(seed))
+        self.replies = self.human[order]
+
+    def check_random(self) -> None:
+        """Refuse pairs whose other responses are not random ones.
+
+        Raises:
+            BadInput: They are those of a system, or the next turns.
+        """
+        scenarios = set(self.table["scenario"]) if "scenario" in self.table.column_names else {""}
+        if scenarios != {"human_random"}:
+            raise BadInput(
+                "fresh negatives are random responses, but these pairs have others.",
+                hint="Leave out --fresh_negatives, or train on the scenario human_random.",
+            )
+
+    def _of(self, rows: np.ndarray) -> list[Passage]:
+        return list(iterate(self.table.select(rows, keep_in_memory=True)))
 
 
 def _sizes(batch: Any) -> np.ndarray:

@@ -332,3 +332,50 @@ def test_every_model_loads_from_its_folder_without_dialeval(
         loaded = torch.tensor(numbers, dtype=expected.dtype)
         torch.testing.assert_close(loaded, expected, atol=1e-6, rtol=0)
     assert len(results) == len(models)
+
+
+def relative_change(model, first: list[int], second: list[int]) -> float:
+    """How far a new network's representation moves between two passages, by its size."""
+    with torch.no_grad():
+        one, two = (model.pool(torch.tensor([row]), torch.tensor([len(row)]))[0]
+                    for row in (first, second))  # fmt: skip
+    return float((one - two).norm() / one.norm())
+
+
+def interaction(model, contexts: list[list[int]], replies: list[list[int]]) -> float:
+    """Share of a change of context and reply that is not the sum of both changes alone."""
+    rows = [[*context, *reply] for context in contexts for reply in replies]
+    with torch.no_grad():
+        a, b, c, d = (model.pool(torch.tensor([row]), torch.tensor([len(row)]))[0] for row in rows)
+    return float((a - b - c + d).norm() / ((a - b).norm() + (a - c).norm()))
+
+
+@pytest.mark.parametrize("kind", ["hierarchical", "rnn"])
+def test_a_new_network_with_scaled_weights_remembers_words_and_combines_turns(kind):
+    model_class, config_class = RECURRENT[kind]
+    end = [20, 21, 22, 23, 24, 25, 26, 27, EOS]
+    contexts, replies = [[5, *end], [6, *end]], [[BOS, 7, *end], [BOS, 8, *end]]
+    measured = {}
+    for weights in ("uniform", "scaled"):
+        changes, shares = [], []
+        for seed in range(5):
+            torch.manual_seed(seed)
+            config = config_class(vocab_size=40, hidden_size=32, initial_weights=weights)
+            model = model_class(config).eval()
+            changes.append(relative_change(model, *([*contexts[0], *reply] for reply in replies)))
+            shares.append(interaction(model, contexts, replies))
+        measured[weights] = np.mean(changes), np.mean(shares)
+    assert measured["scaled"][0] > 5 * measured["uniform"][0]
+    assert measured["scaled"][1] > 5 * measured["uniform"][1]
+
+
+def test_forget_gates_of_scaled_weights_start_open():
+    config = AttentionConfig(vocab_size=40, hidden_size=6, initial_weights="scaled")
+    model = AttentionDiscriminator(config)
+    for name, parameter in model.words.named_parameters():
+        if name.startswith("bias"):
+            expected = [0.0] * 6 + [2.0 if "_ih" in name else 0.0] * 6 + [0.0] * 12
+            assert parameter.tolist() == expected
+        elif name.startswith("weight_hh"):
+            for gate in parameter.chunk(4):
+                assert torch.allclose(gate @ gate.T, torch.eye(6), atol=1e-5)

@@ -164,3 +164,63 @@ def test_a_checkpoint_of_another_model_is_named(pairs, tokenizer, tmp_path):
                 pairs["train"], pairs["validation"]
             )
         )
+
+
+@pytest.fixture(scope="module")
+def random_pairs():
+    """Replies name the topic of the question, in many dialogues of two replies each."""
+    topics = ("tea", "rain", "chess", "trains")
+    human = to_passages(
+        Passage(
+            (Turn("A", f"tell me about {topics[n // 2 % 4]} please ?"),),
+            f"i know {topics[n // 2 % 4]} number{n} well .",
+            id=f"{n}",
+            dialogue_id=f"d{n // 2}",
+        )
+        for n in range(240)
+    )
+    parts = split(human, {"train": 0.7, "validation": 0.3})
+    return {name: Pairing("human_random")(part) for name, part in parts.items()}
+
+
+def responses_by_epoch(monkeypatch, trained, pairs) -> list[dict[str, tuple[str, str]]]:
+    """By epoch, the human and the random response of every pair that was trained on."""
+    epochs: list[dict[str, tuple[str, str]]] = [{}]
+    plain = trained._backward
+
+    def spy(human, other):
+        for one, two in zip(human, other, strict=True):
+            assert one.context == two.context and two.author == "random"
+            epochs[-1][one.id] = (one.response, two.response)
+        return plain(human, other)
+
+    monkeypatch.setattr(trained, "_backward", spy)
+    for log in trained.train(pairs["train"], pairs["validation"]):
+        if "validation_loss" in log:
+            epochs.append({})
+    return epochs[:-1]
+
+
+def test_fresh_negatives_differ_by_epoch_and_come_from_other_dialogues(monkeypatch, random_pairs):
+    tokenizer = word_tokenizer(random_pairs["train"]["response"][:], 500)
+    config = replace(FAST, epochs=3, batch_size=8, patience=9, fresh_negatives=True)
+    epochs = responses_by_epoch(monkeypatch, trainer(tokenizer, config), random_pairs)
+    assert len(epochs) == 3
+    humans = {row["response"] for row in random_pairs["train"] if row["label"] == 1}
+    for epoch in epochs:
+        assert {response for _, response in epoch.values()} <= humans
+    for row in epochs[1].values():
+        number = [int(text.partition("number")[2].split()[0]) for text in row]
+        assert number[0] // 2 != number[1] // 2
+    common = set(epochs[0]) & set(epochs[1]) & set(epochs[2])
+    same = [np.mean([epochs[a][key] == epochs[b][key] for key in common])
+            for a, b in ((0, 1), (1, 2))]  # fmt: skip
+    assert len(common) > 100 and max(same) < 0.1
+    again = responses_by_epoch(monkeypatch, trainer(tokenizer, config), random_pairs)
+    assert again == epochs
+
+
+def test_negatives_of_a_system_cannot_be_drawn_again(pairs, tokenizer):
+    trained = trainer(tokenizer, replace(FAST, fresh_negatives=True))
+    with pytest.raises(BadInput, match="fresh negatives are random responses"):
+        next(iter(trained.train(pairs["train"], pairs["validation"])))

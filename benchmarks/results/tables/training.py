@@ -74,9 +74,10 @@ def curve(
     corpora: Mapping[str, str],
     evaluators: Sequence[str],
     pairs: Sequence[int],
+    variants: Mapping[str, Mapping[str, Any]],
     **settings: Any,
 ) -> TableParts:
-    """Held-out accuracy by the number of training pairs.
+    """Held-out accuracy by the number of training pairs and the way of training.
 
     Args:
         data, work (`Path`):
@@ -87,28 +88,37 @@ def curve(
             Names of evaluators.
         pairs (`Sequence[int]`):
             Training pairs; -1 is all.
+        variants (`Mapping[str, Mapping]`):
+            By name, settings in which the trainings differ.
         settings:
             Further settings of the trainer.
 
     Returns:
-        `TableParts`: A part per corpus, size and evaluator.
+        `TableParts`: A part per corpus, size, evaluator and variant.
     """
 
-    def rows(name: str, path: str, size: int, evaluator: str) -> list[list[Cell]]:
-        where = corpus_path(data, path)
-        results, _ = trained(work, where, evaluator, {**settings, "max_pairs": size})
+    def rows(name: str, path: str, size: int, evaluator: str, variant: str) -> list[list[Cell]]:
+        made_with = {**settings, **variants[variant], "max_pairs": size}
+        results, _ = trained(work, corpus_path(data, path), evaluator, made_with)
+        of_kind = {row.evaluator: number(row) for row in results.accuracies()}
+        epochs = len(results.history)
+        seen = f"{size:,}" if size > 0 else "all"
         return [
-            [name, evaluator, f"{size:,}" if size > 0 else "all", row.evaluator, number(row)]
-            for row in results.accuracies()
-        ]
+            [name, evaluator, variant, seen, str(epochs), of_kind[evaluator],
+             of_kind["response only"], of_kind["shuffled context"]]
+        ]  # fmt: skip
 
     parts = {
-        f"{name}, {size}, {evaluator}": lambda n=name, p=path, s=size, e=evaluator: rows(n, p, s, e)
+        f"{name}, {size}, {evaluator}, {variant}":
+            lambda n=name, p=path, s=size, e=evaluator, v=variant: rows(n, p, s, e, v)
         for size in pairs
         for name, path in corpora.items()
         for evaluator in evaluators
-    }
-    return TableParts(["corpus", "evaluator", "pairs", "measured", "accuracy"], parts)
+        for variant in variants
+    }  # fmt: skip
+    columns = ["corpus", "evaluator", "training", "pairs", "epochs", "accuracy",
+               "response only", "shuffled context"]  # fmt: skip
+    return TableParts(columns, parts)
 
 
 def classes(

@@ -79,7 +79,8 @@ class Decisions:
             `tuple[float, float, float]`: The share and its bounds.
         """
         wrong = ~self.correct[rows]
-        groups = [self.dialogues[row] for row in np.flatnonzero(rows)]
+        dialogues = self.dialogues  # made anew at every access
+        groups = [dialogues[row] for row in np.flatnonzero(rows)]
         low, high = interval(
             wrong.astype(float), groups, method="auto", resamples=resamples, seed=seed
         )
