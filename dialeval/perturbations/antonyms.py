@@ -167,16 +167,16 @@ class Antonym(Perturbation):
 
     def _replace(self, line: Line, at: int, antonym: str, width: int) -> Edit:
         """The edit, with the article before the word if that has to change too."""
-        word, before = line[at], line[at - 1]
+        word, before, last = line[at], line[at - 1], at + width - 1
         if not self.restore_inflection:
-            return line.span(at, at, with_case_of(antonym, word.text))
+            return line.span(at, last, with_case_of(antonym, word.text))
         part = _PART_OF.get(word.tag[:2])
         if part and " " not in antonym and not (part == "verb" and is_verb(antonym)):
             antonym = base_form(antonym, part)
         new = with_case_of(inflect(antonym, word.tag), word.text)
         if before.form in ("a", "an") and before.form != article(new):
-            return line.span(at - 1, at, f"{with_case_of(article(new), before.text)} {new}")
-        return line.span(at, at + width - 1, new)
+            return line.span(at - 1, last, f"{with_case_of(article(new), before.text)} {new}")
+        return line.span(at, last, new)
 
 
 def _seeded_choice(seed: int) -> Callable[[Sequence[Choice]], Choice]:

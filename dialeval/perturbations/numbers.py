@@ -28,6 +28,7 @@ _IN_SERIES = {word: row for row in _SERIES for word in row}
 _DIGITS = re.compile(
     r"(?P<sign>[$£€]?)(?P<body>\d[\d.,:/]*\d|\d)(?P<end>st|nd|rd|th|am|pm|%|k|s)?", re.I
 )
+_TIME = re.compile(r"\d{1,2}(?::\d{2}){1,2}")
 _AN = re.compile(r"8|1[18](?!\d)|1[18],|ei|el", re.I)  # numbers that take `an`
 _IDIOMS = frozenset(
     ["fifty-fifty", "fifty fifty", "50-50", "high five", "high fives", "high-five", "third party"]
@@ -96,8 +97,9 @@ def _other_number(tokens: Sequence[Token], at: int, rng: Random) -> str | None:
     new = _other_digits(match["body"], ending.lower(), tokens, at, rng)
     if new is None:
         return None
-    if ending.lower() in ("st", "nd", "rd", "th"):
-        ending = _ordinal_ending(int(new.replace(",", "")))
+    whole = new.replace(",", "")
+    if ending.lower() in ("st", "nd", "rd", "th") and whole.isdigit():
+        ending = _ordinal_ending(int(whole))
     return new + ending
 
 
@@ -122,7 +124,7 @@ def _other_digits(
 ) -> str | None:
     """Other digits of the same form: a time, a date, a price, a year, a count."""
     if ":" in body:
-        return _time(body, rng)
+        return _time(body, rng) if _TIME.fullmatch(body) else _other_end(body, ":", rng)
     if body.isdigit():
         return _integer(body, ending, tokens, at, rng)
     if "/" in body:
@@ -131,9 +133,14 @@ def _other_digits(
     if point and "." not in head:
         whole = _other_count(head, rng) or head
         return f"{whole}.{_any_digits(tail, rng)}"
-    if point:  # a version, or an address
-        return f"{head}.{_other_count(tail, rng) or _draw(range(2, 10), int(tail), rng)}"
-    return _other_count(body, rng)
+    return _other_end(body, ".", rng) if point else _other_count(body, rng)
+
+
+def _other_end(body: str, mark: str, rng: Random) -> str | None:
+    """A version, or an address with or without its port, with another last part."""
+    head, _, tail = body.rpartition(mark)
+    new = _other_count(tail, rng) or (tail.isdigit() and _draw(range(2, 10), int(tail), rng))
+    return f"{head}{mark}{new}" if new else None
 
 
 def _integer(body: str, ending: str, tokens: Sequence[Token], at: int, rng: Random) -> str | None:

@@ -87,9 +87,9 @@ def generate(
 
 
 def run_hash(signature: str, passages: Sequence[Passage]) -> str:
-    """A hash of a run's responder and contexts."""
-    texts = (text for p in passages for text in (p.id, *(turn.text for turn in p.context)))
-    return text_key([signature, *texts])
+    """A hash of a run's responder and contexts; who speaks decides the roles of chat messages."""
+    turns = (f"{turn.speaker}\x1e{turn.text}" for p in passages for turn in p.context)
+    return text_key([signature, *(p.id for p in passages), *turns])
 
 
 class Journal:

@@ -87,6 +87,11 @@ def test_released_preset_takes_nouns_and_leaves_inflection(tmp_path):
     assert Antonym(str(table), tagger="light")("The boys loved it.") == "The boys hated it."
 
 
+def test_a_phrase_is_replaced_whole_also_without_inflection():
+    strategy = Antonym(restore_inflection=False, tagger="light")
+    assert strategy("Please turn on the light.") == "Please turn off the light."
+
+
 def test_a_table_of_inflected_words_fits_the_sentence(tmp_path):
     table = tmp_path / "pairs.txt"
     table.write_text("en_accepted en_rejecting\n")

@@ -38,6 +38,9 @@ from dialeval.perturbations.numbers import NameSwap, NumberSwap
         ("a three-star hotel", r"a (two|four|five|six|seven|eight|nine|ten|eleven|twelve)-star "
          r"hotel"),
         ("kernel 2.6.8", r"kernel 2\.6\.[2-79]"),
+        ("on 127.0.0.1:8080", r"on 127\.0\.0\.1:[2-79]0[1-9]0"),
+        ("the 3.5th one", r"the [24-9]\.[1-9]th one"),
+        ("at 10:30th", r"at ([1-9]|1[0-2]):30th"),
     ],
 )  # fmt: skip
 def test_numbers_become_others_of_the_same_form(text, pattern):
@@ -88,10 +91,11 @@ def test_no_name_stands_in_two_lists():
 
 
 PIECES = "1 7 0 00 1,000 3.5 12:30 99:99 1/2 3rd 1st 2 : 30 pm one ten 1998 ٣ ²"
-NUMBERS = st.sampled_from([*PIECES.split(), "9" * 30])
+NUMBERS = st.lists(st.sampled_from([*PIECES.split(), "9" * 30]), max_size=12).map(" ".join)
+GLUED = st.lists(st.sampled_from([*"0123456789.,:/", "th", "am"]), max_size=9).map("".join)
 
 
-@given(st.lists(NUMBERS, max_size=12).map(" ".join) | st.text(), st.integers(0, 3))
+@given(NUMBERS | GLUED | st.text(), st.integers(0, 3))
 def test_edits_replay_and_are_deterministic(text, seed):
     for strategy in (NumberSwap(), NameSwap()):
         edits = strategy.edits(text, Random(seed))

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from dialeval.dialogues import BadInput, read, write_passages
+from dialeval.dialogues import BadInput, Turn, read, write_passages
 from dialeval.responders import HYPOTHESIS, answer
 from dialeval.responders.journal import generate
 
@@ -105,7 +105,7 @@ def test_a_finished_run_is_not_done_again(contexts, tmp_path):
     assert lines(tmp_path / "out.jsonl") == before
 
 
-@pytest.mark.parametrize("what", ["responder", "contexts", "a foreign file"])
+@pytest.mark.parametrize("what", ["responder", "contexts", "speakers", "a foreign file"])
 def test_another_run_is_refused_and_can_be_replaced(contexts, tmp_path, what):
     output = tmp_path / "out.jsonl"
     if what == "a foreign file":
@@ -115,6 +115,9 @@ def test_another_run_is_refused_and_can_be_replaced(contexts, tmp_path, what):
     before = lines(output)
     other = Echo(mark="|hotter") if what == "responder" else Echo()
     some = contexts[:-1] if what == "contexts" else contexts
+    if what == "speakers":  # they decide who is the user and who the assistant
+        swapped = tuple(Turn("other", turn.text) for turn in contexts[0].context)
+        some = [replace(contexts[0], context=swapped), *contexts[1:]]
     with pytest.raises(BadInput, match="--overwrite"):
         generate(other, some, output)
     assert lines(output) == before
