@@ -206,7 +206,7 @@ def _check_lengths(rows: int, author: str, **columns: Sequence[Any] | None) -> N
 
 
 def _passage(row: Any, index: int, author: str, context: Any, dialogue_id: Any) -> Passage:
-    record = _record(row, index, author, context)
+    record = {name: _plain(value) for name, value in _record(row, index, author, context).items()}
     turns = _turns(record["context"], index, author)
     response = record["response"]
     if not isinstance(response, str):
@@ -214,13 +214,13 @@ def _passage(row: Any, index: int, author: str, context: Any, dialogue_id: Any) 
     if not turns:
         raise _bad_row(index, author, "there is no context")
     dialogue = next(
-        (value for value in (dialogue_id, record.get("dialogue_id")) if value is not None),
+        (value for value in (_plain(dialogue_id), record.get("dialogue_id")) if value is not None),
         text_key(turn.text for turn in turns),
     )
-    following = record.get("following")
+    id, following = record.get("id"), record.get("following")
     extra = {key: value for key, value in record.items() if key not in _FIELDS}
     return Passage(
-        turns, response, author, id=str(record.get("id", index)), dialogue_id=str(dialogue),
+        turns, response, author, id=str(index if id is None else id), dialogue_id=str(dialogue),
         following=following if isinstance(following, str) else None, extra=extra,
     )  # fmt: skip
 

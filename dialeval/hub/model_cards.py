@@ -176,9 +176,18 @@ def _generator(item: Item, contents: Contents | None) -> dict[str, Any]:
     }
 
 
+EVALUATED = ("adversuc", "human_vs_random", "machine_vs_random")
+"""Metrics that the card of an evaluation has, also where they were not measured."""
+FURTHER = ("relevance", "topic_control", "dialogue_accuracy")
+ERRORS = ("ere", "ere_three", "ere_transfer", "ere_transfer_three")
+"""Reliability errors; a run has one of them, and `ere` stands for all where it has none."""
+
+
 def _evaluation(item: Item, contents: Contents | None) -> dict[str, Any]:
     rows = result_rows(item)
-    names = ("adversuc", "human_vs_random", "machine_vs_random", "ere")
+    measured = {row["metric"] for row in rows}
+    errors = [name for name in ERRORS if name in measured] or ERRORS[:1]
+    names = [*EVALUATED, *(name for name in FURTHER if name in measured), *errors]
     return {
         "verdicts": item.results.get("verdicts") or [],
         "tables": {name: [row for row in rows if row["metric"] == name] for name in names},

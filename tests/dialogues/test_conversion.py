@@ -57,6 +57,19 @@ def test_rows_with_the_same_context_share_a_dialogue_unless_told_otherwise():
     assert (passage.dialogue_id, passage.id) == ("d7", "q1")
 
 
+@pytest.mark.parametrize("missing", [None, float("nan")])
+def test_a_missing_id_is_no_id(missing):
+    rows = [
+        {"context": "hi", "response": "hello", "id": missing, "dialogue_id": missing},
+        {"context": "bye", "response": "see you", "id": missing, "dialogue_id": missing},
+        {"context": "tea?", "response": "yes", "id": "x", "dialogue_id": "d"},
+    ]
+    for data in (rows, pandas.DataFrame(rows)):
+        passages = as_passages(data, author="human")
+        assert passages["id"][:] == ["0", "1", "x"]
+        assert len(set(passages["dialogue_id"])) == 3 and passages["dialogue_id"][2] == "d"
+
+
 def test_passages_and_files_are_taken_as_they_are(tmp_path, write):
     passages = to_passages(iterate(as_passages(RECORDS, author="human")))
     assert as_passages(passages, author="human") is passages

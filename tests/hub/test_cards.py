@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from dialeval.dialogues import BadInput
 from dialeval.hub.cards import render_card, templates
 from dialeval.hub.eval_results import eval_results
-from dialeval.hub.kinds import recognise
+from dialeval.hub.kinds import Item, recognise
 from dialeval.hub.model_cards import card_of
 from dialeval.hub.push import prepare
 
@@ -107,6 +107,17 @@ def test_a_card_contains_what_was_measured(discriminator):
     numbers = {(result.metric_name, result.metric_value) for result in metadata.eval_results}
     assert ("accuracy", 0.7123) in numbers and ("accuracy parrot", 0.9) in numbers
     assert not any(value == 0.55 for _, value in numbers)  # that is the baseline's
+
+
+def test_the_card_of_an_evaluation_has_the_reliability_error_that_was_measured(tmp_path):
+    rows = [{**ROW, "metric": name, "system": "bot"} for name in ("adversuc", "ere_three")]
+    run = Item(tmp_path, "evaluation", "evaluation", results={"results": rows})
+    card = card_of(run, "me/run")
+    assert "over three scenarios, without next turns" in card and "get 0.25" not in card
+    assert card.count("Not measured.") == 2  # the two controls, but not the error
+    assert "### Evaluator reliability error: 0 is perfect" in card_of(
+        replace(run, results={"results": rows[:1]}), "me/run"
+    )
 
 
 def test_text_from_users_and_models_stays_text(discriminator, folders):
