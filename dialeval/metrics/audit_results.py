@@ -9,7 +9,7 @@ from dialeval.registry import import_object
 SHARE, AT_MOST, UNLIKE = "share", "at most", "unlike the reference"
 """What an audit can give: with both known samples, with machines only, with a reference only."""
 KNOWN_ONLY = "like the machine file"
-"""In place of `SHARE` where the data are no mixture of the known samples: only this share."""
+"""In place of `SHARE` where the data are not a mixture of the known samples: only this share."""
 METRICS = {
     SHARE: "machine_share",
     KNOWN_ONLY: "known_machine_share",
@@ -126,7 +126,7 @@ class AuditResults(RunResults):
 
     @property
     def share(self) -> float:
-        """The share, or the bound; NaN where the data are no mixture of the known samples."""
+        """The share, or the bound; NaN where the data are not a mixture of the known samples."""
         return float("nan") if self.kind == KNOWN_ONLY else self.results[0].value
 
     def __str__(self) -> str:

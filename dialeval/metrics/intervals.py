@@ -117,8 +117,8 @@ def balanced_interval(
     The methods are those of `interval`, but Wilson also needs classes of equal size. Where all
     values are 0 or all are 1 its n is 4 / (1 / n_1 + 1 / n_0) with the classes' numbers of
     dialogues, so that a small class makes it small, or the number of dialogues if that is less.
-    Where every resample is the same for another reason, as with an evaluator that takes every
-    response for human, it is Wilson's too, with the former n: such a one has not shown that
+    Where every resample is the same for another reason, as with an evaluator that calls every
+    response human, it is Wilson's too, with that first n: such an evaluator has not shown that
     nothing can be detected.
 
     Args:

@@ -5,7 +5,6 @@ from typing import Any
 
 from dialeval.errors import BadInput
 from dialeval.settings.checks import check_settings
-from dialeval.settings.training import check_choices
 
 LIKELIHOOD = "likelihood"
 OBJECTIVES = (LIKELIHOOD, "reinforce", "regs-mc", "regs-partial")
@@ -14,10 +13,6 @@ CONTROLS = ("constant", "shuffled", "length")
 BASELINES = ("critic", "mean", "group", "leave-one-out", "none")
 TEACHER_FORCING = ("likelihood", "reward", "none")
 CRITIC_READS = ("prefix", "state", "history")
-_AT_LEAST_ONE = (
-    "iterations", "g_steps", "adversarial_batch", "responses", "rollouts", "response_tokens",
-    "validate_every", "validation_contexts", "discriminator_pairs", "discriminator_epochs",
-)  # fmt: skip
 RELEASED: dict[str, Any] = {"critic_reads": "history", "last_reward": "previous"}
 """Where the released code does other than the paper; its bugs are not among them."""
 
@@ -130,17 +125,6 @@ class AdversarialConfig:
 
     def __post_init__(self) -> None:
         check_settings(self)
-        check_choices(
-            self, objective=OBJECTIVES, preset=("paper", "released"), partial=("one", "all"),
-            last_reward=("own", "previous"), baseline=BASELINES, critic_reads=CRITIC_READS,
-            teacher_forcing=TEACHER_FORCING,
-        )  # fmt: skip
-        for name in _AT_LEAST_ONE:
-            if getattr(self, name) < 1:
-                raise BadInput(f"`{name}` is 1 or more, but got {getattr(self, name)}.")
-        for name in ("d_steps", "kl_weight", "max_perplexity"):
-            if getattr(self, name) < 0:
-                raise BadInput(f"`{name}` is 0 or more, but got {getattr(self, name)}.")
         if self.baseline in ("group", "leave-one-out") and self.responses < 2:
             raise BadInput(
                 f"the baseline {self.baseline!r} compares the responses to a context, but "

@@ -71,18 +71,8 @@ class AgainstConfig:
 
     def __post_init__(self) -> None:
         check_settings(self)
-        choices = {"margin_target": MARGIN_TARGETS, "margin_over": UNITS, "rl_over": UNITS}
-        for name, known in {**choices, "strategy_preset": PRESETS}.items():
-            if getattr(self, name) not in known:
-                message = f"`{name}` is {' or '.join(known)}, but got {getattr(self, name)!r}."
-                raise BadInput(message)
-        for name in ("margin", "margin_weight"):
-            if getattr(self, name) < 0:
-                raise BadInput(f"`{name}` is 0 or more, but got {getattr(self, name)}.")
         if not 0 <= self.rl_weight < 1:
             raise BadInput(f"`rl_weight` is in [0, 1), but got {self.rl_weight}.")
-        if self.rl_contexts < 1:
-            raise BadInput(f"`rl_contexts` is 1 or more, but got {self.rl_contexts}.")
 
     @property
     def names(self) -> list[str]:

@@ -45,11 +45,6 @@ class AuditRun:
         check_settings(self)
         if self.folds < 2:
             raise BadInput(f"cross-fitting needs 2 folds or more, but got {self.folds}.")
-        for name in ("seeds", "resamples"):
-            if getattr(self, name) < 1:
-                raise BadInput(f"--{name} is at least 1, but got {getattr(self, name)}.")
         for name in ("level", "fdr"):
             if not 0 < getattr(self, name) < 1:
                 raise BadInput(f"--{name} lies between 0 and 1, but got {getattr(self, name)}.")
-        if self.by is not None and not self.by.strip():
-            raise BadInput("--by is empty.", hint="Name a column: --by worker")

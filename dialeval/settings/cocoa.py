@@ -77,9 +77,5 @@ class CocoaRun:
             raise BadInput(f"unknown channel {unknown[0]!r}.", hint=f"Choose from {choices}.")
         if self.side not in SIDES:
             raise BadInput(f"`side` is both or first, but got {self.side!r}.")
-        for name in ("scenarios", "attributes", "max_turns", "self_play", "epochs", "batch_size",
-                     "rounds", "hidden_size", "model_scenarios"):  # fmt: skip
-            if getattr(self, name) < 1:
-                raise BadInput(f"`{name}` is 1 or more, but got {getattr(self, name)}.")
         if self.items and self.items < 2:
             raise BadInput(f"`items` is 2 or more, or 0, but got {self.items}.")

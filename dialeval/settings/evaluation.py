@@ -69,8 +69,6 @@ class EvaluationRun:
         check_settings(self)
         if self.folds < 2:
             raise BadInput(f"cross-fitting needs 2 folds or more, but got {self.folds}.")
-        if self.seeds < 1:
-            raise BadInput(f"an evaluation needs 1 seed or more, but got {self.seeds}.")
         if not all(0 < share < 1 for share in self.curve):
             raise BadInput(f"shares of a learning curve lie between 0 and 1, but got {self.curve}.")
         if self.normalise not in NORMALISE:

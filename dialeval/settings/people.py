@@ -21,8 +21,6 @@ class StudySettings:
         check_settings(self)
         if not 0 <= self.required <= 1:
             raise BadInput(f"the required accuracy lies in [0, 1], but got {self.required}.")
-        if self.resamples < 1:
-            raise BadInput(f"the bootstrap needs 1 draw or more, but got {self.resamples}.")
 
 
 @dataclass(frozen=True)
@@ -93,12 +91,6 @@ class AnnotationRun:
 
     def __post_init__(self) -> None:
         check_settings(self)
-        counts = {"--items": self.items, "--per-item": self.per_item, "--max-items": self.max_items}
-        for name, value in counts.items():
-            if value is not None and value < 1:
-                raise BadInput(f"{name} is at least 1, but got {value}.")
-        if self.generated < 0:
-            raise BadInput(f"--generated is at least 0, but got {self.generated}.")
         if not 0 <= self.required <= 1:
             raise BadInput(f"the required accuracy lies in [0, 1], but got {self.required}.")
 

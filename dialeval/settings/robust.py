@@ -71,8 +71,5 @@ class RobustRun(GeneratorRun):
         if self.measure not in ("auto", *ROBUST_MEASURES):
             choices = ", ".join(ROBUST_MEASURES)
             raise BadInput(f"`measure` is auto, {choices}, but got {self.measure!r}.")
-        for name in ("against_epochs", "seeds", "resamples", "max_new_tokens"):
-            if getattr(self, name) < 1:
-                raise BadInput(f"`{name}` is 1 or more, but got {getattr(self, name)}.")
         if len(set(self.targets)) < len(self.targets) or not self.targets:
             raise BadInput(f"expected different targets, but got {self.targets}.")

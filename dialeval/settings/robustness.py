@@ -87,8 +87,6 @@ class RobustnessRun:
                 raise BadInput(f"`{name}` is a share from 0 to 1, but got {value:g}.")
         if not 0 < self.level < 1:
             raise BadInput(f"`level` lies between 0 and 1, but got {self.level:g}.")
-        if self.resamples < 1:
-            raise BadInput(f"`resamples` must be at least 1, but got {self.resamples}.")
 
     def margin_of(self, measure: str) -> float:
         """The largest effect of a measure that counts as none."""

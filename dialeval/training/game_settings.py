@@ -114,14 +114,6 @@ class GameConfig:
                 "learnt (eqs. 3-4).",
                 hint="Draw 2 hypotheses or more.",
             )
-        at_least_one = (
-            "attack_batch", "defence_batch", "attack_steps", "defence_steps", "max_turns",
-            "patience_turns", "samples", "validation_contexts", "validate_every", "max_validated",
-            "checkpoint_every", "max_new_tokens",
-        )  # fmt: skip
-        for name in at_least_one:
-            if getattr(self, name) < 1:
-                raise BadInput(f"`{name}` is 1 or more, but got {getattr(self, name)}.")
         if self.max_validated < 2:
             raise BadInput(
                 f"a validation reads A(0) and the newest set, but `max_validated` is "

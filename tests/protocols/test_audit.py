@@ -160,7 +160,7 @@ def test_replies_of_another_machine_are_noticed_and_no_share_is_given(known, tmp
 def test_a_share_says_from_where_on_another_machine_is_noticed(known, tmp_path):
     results = audited(tmp_path, replies(200, 0.2, 3, "data"), *known)
     check = next(check for check in results.checks if check.name == NEITHER)
-    assert check.passed and "from a share of about" in check.text
+    assert check.passed and "at a share of about" in check.text
     assert results.kind == SHARE and results.share == results.results[0].value
 
 

@@ -316,14 +316,14 @@ def test_human_replies_in_several_dialogues_give_a_warning():
 
     def repeated(passages):
         texts = align(to_passages(passages), {"bot": bot}).warnings
-        return [text for text in texts if "stand in several dialogues" in text]
+        return [text for text in texts if "occur in several dialogues" in text]
 
     assert repeated(rows) == []
     within = [replace(row, dialogue_id=f"d{n // 2}") for n, row in enumerate(twice)]
     assert repeated(within) == []  # a dialogue is never split between folds
     apart = [replace(row, dialogue_id=f"d{n}") for n, row in enumerate(twice)]
     [warning] = repeated(apart)
-    assert warning.startswith(f"{len(rows)} of {len(rows)} human replies stand in several")
+    assert warning.startswith(f"{len(rows)} of {len(rows)} human replies occur in several")
 
 
 def test_ere_is_absent_and_said_so_where_nothing_follows(monkeypatch, tmp_path):

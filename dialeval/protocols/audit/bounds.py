@@ -60,7 +60,7 @@ def largest_share_of(
         level (`float`):
             Confidence level.
         least_groups (`int`):
-            Known groups from which on they are resampled, and not dialogues.
+            From this many known groups, groups are resampled, not dialogues.
         fit_context (`FitContext`):
             What evaluators share.
         on_fit (`Callable`, *optional*):

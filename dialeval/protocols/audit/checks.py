@@ -19,11 +19,11 @@ MIN_AUROC = 0.6
 RESAMPLES = 500
 """Simulated data of the test whether the data are a mixture."""
 MISFIT, SHIFT = 0.01, 0.01
-"""P-values below which the data are no mixture, or have other contexts than the reference."""
+"""P-values below which the data are not a mixture, or have other contexts than the reference."""
 MIN_MISFIT = 0.01
-"""Chi-square over n from which on a misfit counts; large data always differ a little."""
+"""Chi-square over n from which a misfit counts; large data always differ a little."""
 MIN_SHIFT = 0.55
-"""Accuracy on contexts from which on a shift counts."""
+"""Accuracy on contexts from which a shift counts."""
 MOST_SHIFT_ROWS = 4_000
 """Replies of each side whose contexts are compared."""
 
@@ -95,7 +95,7 @@ def fit_check(sums: Histograms, seed: int) -> AuditCheck:
     text = (
         "The data's scores fit a mixture of the two known samples."
         if passed
-        else "The data's scores are no mixture of the two known samples: the humans or the "
+        else "The data's scores are not a mixture of the two known samples: the humans or the "
         "machines of the data write differently from the known ones."
     )
     return AuditCheck(FIT, observed, passed, text, p_value)

@@ -9,7 +9,7 @@ from dialeval.protocols.audit.samples import Sample
 from dialeval.scorers.families import FeatureStore
 
 ALPHA = 0.05
-"""P-value from which on replies are taken to be of the two known kinds."""
+"""P-value from which replies count as of the two known kinds."""
 MIN_UNEXPLAINED = 0.05
 """Share below which such replies do not matter; large data always differ a little."""
 PERMUTATIONS = 999
@@ -37,7 +37,7 @@ def neither_check(
         features (`FeatureStore`):
             N-grams of replies.
         least_groups (`int`):
-            Groups of data and reference from which on these are exchanged, and not dialogues.
+            From this many groups in data and reference, groups are exchanged, not dialogues.
         seed (`int`):
             Seed of the exchanges.
 
@@ -61,8 +61,8 @@ def _sentence(fit: MixtureFit, passed: bool) -> str:
             "the reference as the known one. They are of another machine, or of other people."
         )
     noticed = (
-        f"replies of another machine that is as unlike the reference as the known one are noticed "
-        f"here, in half of the cases, from a share of about {fit.noticed_from:.0%} on"
+        f"replies of another machine that is as unlike the reference as the known one would be "
+        f"noticed in half of such runs at a share of about {fit.noticed_from:.0%}"
     )
     if fit.p_value >= ALPHA:
         return f"No replies that are like neither known sample were noticed; {noticed}."

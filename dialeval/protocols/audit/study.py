@@ -44,7 +44,7 @@ from dialeval.protocols.evaluation.writing import output_folder
 from dialeval.settings.audit import AuditRun
 
 LEAST_GROUPS = 10
-"""Groups of the reference from which on they are resampled, and not dialogues."""
+"""With this many groups in the reference, groups are resampled, not dialogues."""
 NEEDED = (
     "Give replies that are known to be human (--reference clean.jsonl), replies of machines "
     "(--machine some.jsonl; `dialeval generate` makes some for your contexts), or, best, both."

@@ -30,7 +30,7 @@ def result_text(kind: str, result: Result, level: float) -> str:
         )
     if kind == KNOWN_ONLY:
         return (
-            "No share of machine-written replies can be given: the data are no mixture of the "
+            "No share of machine-written replies can be given: the data are not a mixture of the "
             f"reference and the machine file. {numbers} {of} look like the machine file "
             f"({level:.0%} interval); the share that other machines wrote is not known. Give "
             "replies of every machine that may be in the data, and a reference from the same "

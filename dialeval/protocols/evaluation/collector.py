@@ -54,7 +54,7 @@ class ResultCollector:
         warnings (`list[str]`, *optional*):
             Warnings so far.
         missing (`dict`, *optional*):
-            What could not be computed, with the names of whom it is about, by the reason.
+            By the reason, what could not be computed, with the systems and evaluators concerned.
     """
 
     context: str

@@ -62,7 +62,7 @@ def trait_spans(text: str, trait: str) -> list[Span]:
 
 
 def trait_presence(texts: Sequence[str], name: str) -> np.ndarray | None:
-    """Which responses have a trait; `None` for a trait that is no matter of yes or no."""
+    """Which responses have a trait; `None` for a trait that is not yes or no."""
     trait = _TRAITS.get(name)
     if trait is not None and trait.yes_no:
         return np.nan_to_num(np.array([trait(text) for text in texts], dtype=float)) > 0

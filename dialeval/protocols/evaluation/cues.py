@@ -335,7 +335,7 @@ def _without_duplicates(
 
 
 def _presence(leak: Leak, candidate: Candidate | None, texts: Texts) -> np.ndarray | None:
-    """Which responses have a cue; `None` for a cue that is no matter of yes or no."""
+    """Which responses have a cue; `None` for a cue that is not yes or no."""
     return trait_presence(texts.texts, leak.name) if candidate is None else candidate.present
 
 

@@ -158,7 +158,7 @@ def align(
 
 
 def _repetition_warning(human: Passages) -> Iterator[str]:
-    """That human replies stand in several dialogues, so that a fold knows those of another."""
+    """That human replies occur in several dialogues, so that a fold knows those of another."""
     dialogues: defaultdict[str, set[str]] = defaultdict(set)
     rows = [
         (text.strip(), dialogue)
@@ -170,7 +170,7 @@ def _repetition_warning(human: Passages) -> Iterator[str]:
     repeated = sum(len(dialogues[text]) > 1 for text, _ in rows)
     if repeated > MANY_REPEATED * len(human):
         yield (
-            f"{repeated:,} of {len(human):,} human replies stand in several dialogues: evaluators "
+            f"{repeated:,} of {len(human):,} human replies occur in several dialogues: evaluators "
             "can memorise them, and accuracies may be too high. Leave out repeated dialogues."
         )
 

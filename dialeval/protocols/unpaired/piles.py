@@ -251,7 +251,7 @@ def pair_piles(human: Passages, system: Passages, name: str) -> PilePair:
     if copies:
         system = system.select(np.flatnonzero(~copied))
         warnings.append(
-            f"{copies:,} of {name}'s {total:,} responses stand in the human pile too, in the same "
+            f"{copies:,} of {name}'s {total:,} responses are in the human pile too, in the same "
             "context; they were left out."
         )
     sides = _with_pile(human, HUMAN), _with_pile(system, "system")
