@@ -13,6 +13,7 @@ from statsmodels.stats.contingency_tables import mcnemar as reference_mcnemar
 from statsmodels.stats.multitest import multipletests
 
 from dialeval.dialogues import BadInput
+from dialeval.metrics import adversuc
 from dialeval.metrics.evaluation_results import EvaluationResults
 from dialeval.metrics.results import Result, signature
 from dialeval.protocols.comparison import (
@@ -400,6 +401,15 @@ def test_the_text_of_a_condition(write_run, name, options, line):
     (check,) = check_run(write_run("x", results=RESULTS), {name: 0.2}, **options)
     assert line in str(check)
     assert check.passed == str(check).startswith("pass")
+
+
+def test_the_bounds_of_the_pairwise_accuracy_are_those_of_the_metric(write_run):
+    scores = np.random.default_rng(0).random(60)
+    details = adversuc(scores, [1, 0] * 30, pairs=[pair for pair in range(30) for _ in "ab"])
+    folder = write_run("x", results=[result(system="bot", details=details)])
+    (check,) = check_run(folder, None, {"adversuc.pairwise_accuracy": 0.9}, bound="conservative")
+    assert (check.low, check.high) == (details["pairwise_low"], details["pairwise_high"])
+    assert check.n == 30 and check.status == "passed"
 
 
 def test_a_number_is_not_rounded_over_its_limit(write_run):

@@ -213,6 +213,8 @@ def _detail(row: Result, key: str) -> dict[str, Any] | None:
         details = details.get(part, {}) if isinstance(details, Mapping) else {}
     if not isinstance(details, Mapping) or last not in details:
         return None
-    names = {"value": last, "low": f"{last}_low", "high": f"{last}_high"}
+    stem = "pairwise" if last == "pairwise_accuracy" else last  # as [`adversuc`] calls its bounds
+    names = {"value": last, "low": f"{stem}_low", "high": f"{stem}_high"}
     numbers = {name: details.get(source) for name, source in names.items()}
-    return {**numbers, "n": details.get("n", row.n)}
+    n = details.get("n_pairs") if stem == "pairwise" else None
+    return {**numbers, "n": details.get("n", row.n) if n is None else n}
