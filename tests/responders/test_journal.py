@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 
 import pytest
+from accelerate import Accelerator
 
 from dialeval.dialogues import BadInput, Turn, read, write_passages
 from dialeval.responders import HYPOTHESIS, answer
@@ -150,12 +151,16 @@ def test_what_a_responder_knows_is_written(contexts, tmp_path):
     assert record["cut"] is True
 
 
-@pytest.mark.parametrize("processes", [1, 2])
-def test_processes_share_the_contexts(human, tmp_path, processes):
+def test_one_process_writes_what_a_run_without_accelerate_does(contexts, tmp_path):
+    generate(Echo(copies=2), contexts, tmp_path / "plain.jsonl")
+    generate(Echo(copies=2), contexts, tmp_path / "launched.jsonl", Accelerator(cpu=True))
+    assert lines(tmp_path / "launched.jsonl") == lines(tmp_path / "plain.jsonl")
+
+
+def test_processes_share_the_contexts(human, tmp_path):
     write_passages(human, tmp_path / "talk.jsonl")
     launcher = [sys.executable, "-m", "accelerate.commands.launch", "--main_process_port", "0"]
-    launcher += ["--num_processes", str(processes)]
-    launcher += ["--multi_gpu"] if processes > 1 else ["--cpu"]
+    launcher += ["--num_processes", "2", "--multi_gpu"]
     command = ["-m", "dialeval", "generate", "--responder", "parrot", "--data", "talk.jsonl"]
     done = subprocess.run(
         [*launcher, *command, "--output", "out.jsonl", "--device", "cpu"],
