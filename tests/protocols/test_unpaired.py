@@ -147,8 +147,8 @@ def reading(value, p_value, control=0.5, control_p=0.6):
     ],
 )
 def test_only_a_machine_on_the_same_topic_is_a_positive_control(other, size, expected):
-    found = {"bot": Found([reading(0.5, 0.6)]), "other": Found([other], size)}
-    assert pile_verdicts(found, 0.55)[0].verdict == expected
+    findings = {"bot": Found([reading(0.5, 0.6)]), "other": Found([other], size)}
+    assert pile_verdicts(findings, 0.55)[0].verdict == expected
 
 
 class Surprise:
