@@ -17,7 +17,7 @@ from dialeval.protocols.evaluation.evaluators import fitted_names, resolve_evalu
 from dialeval.protocols.evaluation.frozen import FrozenScorer, evaluator_name, frozen_names
 from dialeval.protocols.transfer import OTHERS, transfer
 from dialeval.scorers import Decision, save_scorer
-from dialeval.scorers.baselines import ConstantScorer
+from dialeval.scorers.baselines import NEUTRAL, ConstantScorer
 from dialeval.scorers.linear import SvmScorer
 from tests.protocols.test_evaluation import answers, marked, one, people, twin
 
@@ -176,6 +176,22 @@ def test_without_a_threshold_one_human_in_twenty_lies_below(data, tmp_path):
         results.to_dict()
     )
     assert not again.calls  # threshold and scores come from the cache
+
+
+class Surprised(Counting):
+    """Another scale without a context, and no threshold."""
+
+    def __call__(self, passages):
+        rows = list(iterate(passages))
+        return super().__call__(passages) + [50 * (row.context[-1].text == NEUTRAL) for row in rows]
+
+
+def test_without_contexts_a_chosen_threshold_is_another_one(data, tmp_path):
+    frozen = {"words": Surprised(Decision(0.0, "unset"))}
+    evaluate(data, quick(tmp_path, curve=()), frozen=frozen)
+    rows = scored(tmp_path, "words", system="twin", scenario="human_machine", label=1)
+    for name in ("predicted_human", "response_only_predicted_human"):
+        assert 0.9 < np.mean([row[name] for row in rows]) <= 1
 
 
 def test_names_of_evaluators_that_are_not_trained_here(tmp_path, monkeypatch):

@@ -92,7 +92,7 @@ def apply_scorer(scorer: Any, folds: Folds, context_ablation: bool = True) -> pa
     """Scores of every response of all folds by a scorer that is not trained here.
 
     Args:
-        scorer (`Scorer`):
+        scorer (`FrozenScorer`):
             Applied as it is.
         folds (`Folds`):
             The pairs of each fold.
@@ -103,9 +103,12 @@ def apply_scorer(scorer: Any, folds: Folds, context_ablation: bool = True) -> pa
     Returns:
         `pa.Table`: Columns as in `COLUMNS`, one row per response.
     """
-    ablations = folds.context_ablations(None) if context_ablation else None
     columns = folds.response_columns(None)
-    blind = scorer if context_ablation else None
+    ablations = folds.context_ablations(None) if context_ablation else None
+    blind = None
+    if ablations is not None:
+        human = np.flatnonzero(columns["label"].to_numpy() == 1)
+        blind = scorer.for_humans(ablations[0].select(human))
     return score_pairs(scorer, folds.pooled(), 0, 0, ablations, columns, blind, context_ablation)
 
 
