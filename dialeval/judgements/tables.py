@@ -1,6 +1,7 @@
 """Tables of judgements: one row per answer, as JSON lines, CSV or TSV, also of crowd platforms."""
 
 import csv
+import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -228,7 +229,7 @@ def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         return
     # The tab-separated files of this field do not quote: a quotation mark is text there.
     tabbed = path.suffix.lower() in (".tsv", ".txt")
-    lines = text.splitlines(keepends=True)
+    lines = io.StringIO(text, newline="")  # not splitlines: a text may have line separators
     reader = (
         csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
         if tabbed

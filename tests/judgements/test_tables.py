@@ -34,6 +34,13 @@ def test_a_column_per_scale_is_read_as_one_judgement_each(write):
     assert {row.scale for row in chosen} == {"Relevance"}
 
 
+@pytest.mark.parametrize("mark", ["\u2028", "\x85", "\x0b", "\x1c"])
+def test_a_line_separator_inside_a_text_ends_no_row(write, mark):
+    text = f"annotator\titem\tnote\trating\nann\tx\tone{mark}two\t3\nbob\tx\t\t4\r\n"
+    rows = read_judgements(write("rows.tsv", text))
+    assert [(row.annotator, row.answer) for row in rows] == [("ann", 3.0), ("bob", 4.0)]
+
+
 def test_results_of_a_crowd_platform_are_read(write):
     text = "WorkerId,Input.item,Input.system,WorkTimeInSeconds,Answer.answer\nW1,7,bot,12,real\n"
     [row] = read_judgements(write("results.csv", text))

@@ -146,6 +146,8 @@ def test_scores_are_read_from_tables(write, tmp_path):
     path = write("s.csv", "item,system,note,svm,length\n1,a,x,0.5,3\n2,b,y,,4\n")
     svm, length = read_scores(path)
     assert svm.values == {("1", "a"): 0.5} and length.values == {("1", "a"): 3.0, ("2", "b"): 4.0}
+    rows = [{"id": "1", "svm": 0.5}, {"id": "2", "svm": None}, {"id": "3"}]
+    assert read_scores(write("v.jsonl", rows))[0].values == {("1", ""): 0.5}
     with pytest.raises(BadInput, match="expected a column item or id"):
         read_scores(write("t.csv", "name,x\na,1\n"))
     with pytest.raises(BadInput, match="no column of numbers"):

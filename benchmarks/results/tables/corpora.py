@@ -56,7 +56,7 @@ def load_systems(
 
 def _multiref(folder: Path) -> Passages:
     """DailyDialog's test part with an HRED's reply to every turn, all in lower case."""
-    lines = (folder / "hredf.txt").read_text("utf-8").splitlines()
+    lines = (folder / "hredf.txt").read_text("utf-8").split("\n")
     numbers = json.loads((folder / "test_duid_mapping.json").read_text("utf-8"))
     dialogues = (folder / "multireftest.json").read_text("utf-8").splitlines()
 

@@ -99,7 +99,11 @@ def read_scores(path: Path | str, threshold: float | None = 0.5) -> list[MetricS
     return [
         MetricScores(
             name,
-            {key: float(row[name]) for key, row in zip(keys, rows, strict=True) if row[name] != ""},
+            {
+                key: float(row[name])
+                for key, row in zip(keys, rows, strict=True)
+                if row.get(name) not in (None, "")
+            },
             threshold,
         )
         for name in metrics
