@@ -5,6 +5,7 @@ import random
 
 import numpy as np
 import pytest
+from datasets import concatenate_datasets
 
 import dialeval
 from dialeval.dialogues import BadInput, Passage, Turn, to_passages
@@ -18,6 +19,8 @@ from dialeval.metrics.audit_results import (
     AuditResults,
 )
 from dialeval.protocols.audit import audit
+from dialeval.protocols.audit.groups import known_people
+from dialeval.protocols.audit.samples import make_sample
 from dialeval.reports.audit import audit_page, to_text
 from dialeval.settings.audit import AuditRun
 
@@ -181,6 +184,23 @@ def test_people_who_differ_are_compared_as_people_where_they_are_named(tmp_path)
     results = audited(tmp_path, crowd("d", 100), crowd("r", 200), machine, by="worker")
     check = next(check for check in results.checks if check.name == NEITHER)
     assert check.passed and check.p_value > 0.05
+
+
+def test_replies_without_a_name_are_not_of_one_person(tmp_path):
+    named, unnamed = replies(60, 0, 1, "a", workers=12), replies(60, 0, 2, "b")
+    sample = make_sample("reference", concatenate_datasets([named, unnamed]), "worker")
+    assert sample.group_count == 12
+    assert len(np.unique(sample.units(10))) == 12 + 60  # workers, and dialogues of nobody
+    people = known_people(sample)
+    assert (people[120:] == -1).all() and set(people[:120]) == set(range(12))
+    few = make_sample(
+        "reference", concatenate_datasets([replies(60, 0, 1, "a", 9), unnamed]), "worker"
+    )
+    assert known_people(few) is None and len(np.unique(few.units(10))) == 120
+    data = replies(60, 0.5, 3, "data", workers=6)
+    reference, machine = concatenate_datasets([named, unnamed]), replies(150, 1, 4, "machine")
+    results = audited(tmp_path, data, reference, machine, by="worker")
+    assert {group.name for group in results.groups if group.stands_out} == {"w00", "w01", "w02"}
 
 
 def test_other_contexts_are_named(known, tmp_path):

@@ -66,11 +66,16 @@ def audit_groups(
 
 
 def known_people(reference: Sample) -> np.ndarray | None:
-    """The number of the human of each reply, where the reference names enough of them."""
-    if reference.groups is None:
+    """The number of the human of each reply, where the reference names enough of them.
+
+    It is -1 for a reply without a name.
+    """
+    if reference.groups is None or reference.group_count < FEW_PEOPLE:
         return None
-    names, numbers = np.unique(reference.groups, return_inverse=True)
-    return numbers if len(names) >= FEW_PEOPLE else None
+    named = reference.groups != ""
+    numbers = np.full(len(named), -1)
+    numbers[named] = np.unique(reference.groups[named], return_inverse=True)[1]
+    return numbers
 
 
 def _total(table: np.ndarray) -> np.ndarray:
@@ -102,7 +107,8 @@ def _design_effects(
     effects = 1 + (replies / dialogues - 1) * within
     if people is None:
         return effects
-    between = intraclass_correlation(values, people)
+    named = people >= 0
+    between = intraclass_correlation(values[named], people[named])
     return np.maximum(effects, 1 + (replies - 1) * between)
 
 
@@ -116,6 +122,10 @@ def _p_values(
 ) -> np.ndarray:
     """One-sided p-values that a group's replies look more like a machine's than humans' do."""
     dialogue = reference.dialogue_numbers
+    if people is not None:  # nothing is known about how alike the replies of the others are
+        named = people >= 0
+        values, people = values[named], people[named]
+        dialogue = np.unique(dialogue[named], return_inverse=True)[1]
     p_values = np.ones(len(means))
     for size in np.unique(dialogues):
         rng = np.random.default_rng([seed, int(size)])

@@ -79,10 +79,7 @@ def _unit_products(
     rng: np.random.Generator,
 ) -> UnitProducts:
     sums, sizes = [], []
-    by_group = all(
-        sample.groups is not None and len(np.unique(sample.groups)) >= least_groups
-        for sample in samples[:2]
-    )
+    by_group = all(sample.group_count >= least_groups for sample in samples[:2])
     for sample in samples:
         unit = sample.units(least_groups) if by_group else sample.dialogue_numbers
         rows, unit = _drawn(unit, rng)

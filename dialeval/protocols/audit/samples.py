@@ -58,11 +58,18 @@ class Sample:
         """What is resampled: groups where there are enough of them, else dialogues; numbered.
 
         The data are always resampled by dialogue: the question is what share of *these* data is
-        of machines, and not of what other workers would deliver.
+        of machines, and not of what other workers would deliver. Replies without a group are of
+        different people, so each of their dialogues is a unit.
         """
-        if self.groups is None or len(np.unique(self.groups)) < least_groups:
+        if self.groups is None or self.group_count < least_groups:
             return self.dialogue_numbers
-        return np.unique(self.groups, return_inverse=True)[1]
+        names = np.where(self.groups == "", self.dialogues, self.groups)
+        return np.unique(names, return_inverse=True)[1]
+
+    @property
+    def group_count(self) -> int:
+        """How many groups are named."""
+        return 0 if self.groups is None else len(set(self.groups.tolist()) - {""})
 
     def without(self, rows: np.ndarray) -> "Sample":
         """The sample without some rows, given as a mask."""
