@@ -10,8 +10,10 @@ from benchmarks.results.store import Cell, Number, TableParts
 from benchmarks.results.tables.cells import number, p_cell
 from benchmarks.results.tables.corpora import PARROT, corpus_path, load_systems
 from dialeval.metrics.evaluation_results import EvaluationResults
+from dialeval.metrics.results import Result
 from dialeval.models.embedding import CachedEmbedder
 from dialeval.protocols.evaluation.evaluators import FitContext
+from dialeval.protocols.evaluation.inputs import EvaluationData
 from dialeval.protocols.evaluation.study import evaluate, reliability
 from dialeval.protocols.ratings import ratings_of
 from dialeval.protocols.transfer import ALL, RANDOM, transfer
@@ -125,16 +127,11 @@ def errors(
 
     def rows(name: str, path: str, evaluator: str) -> list[list[Cell]]:
         systems_data = load_systems(corpus_path(data, path), contexts, seed, only)
-        run = ReliabilityRun([evaluator], seed=seed, overwrite=True,
-                             output_dir=str(work / name / evaluator))  # fmt: skip
-        results = reliability(systems_data, run, fit_context=FitContext(embed=CachedEmbedder()))
-        made: list[list[Cell]] = []
-        for row in results.select(None, None, evaluator):
-            if row.metric in ("ere", "ere_three"):
-                known = row.details.get("scenarios", {})
-                cells = [_scenario(known.get(scenario)) for scenario in SCENARIOS]
-                made.append([name, row.system or "-", evaluator, row.metric, number(row), *cells])
-        return made
+        errors = _errors_of(systems_data, evaluator, seed, work / name / evaluator)
+        return [
+            [name, row.system or "-", evaluator, row.metric, number(row), *_scenarios(row)]
+            for row in errors
+        ]
 
     columns = ["corpus", "system", "evaluator", "metric", "value", *SCENARIOS]
     parts = {
@@ -143,6 +140,70 @@ def errors(
         for evaluator in evaluators
     }
     return TableParts(columns, parts)
+
+
+def error_curve(
+    data: Path,
+    work: Path,
+    corpus: str,
+    contexts: Sequence[int],
+    evaluators: Sequence[str],
+    seed: int = 0,
+) -> TableParts:
+    """ERE of every evaluator by the number of contexts that it can learn from.
+
+    Args:
+        data (`Path`):
+            Folder of the corpora.
+        work (`Path`):
+            Folder for runs, whose caches are kept.
+        corpus (`str`):
+            Path inside `data`, or the name of the embedded corpus.
+        contexts (`Sequence[int]`):
+            Numbers of contexts.
+        evaluators (`Sequence[str]`):
+            Names of evaluators.
+        seed (`int`, *optional*, defaults to 0):
+            Seed of the choice of dialogues, of folds and of evaluators.
+
+    Returns:
+        `TableParts`: A part per number and evaluator.
+    """
+
+    def rows(count: int, evaluator: str) -> list[list[Cell]]:
+        systems_data = load_systems(corpus_path(data, corpus), count, seed)
+        errors = _errors_of(systems_data, evaluator, seed, work / str(count) / evaluator)
+        return [
+            [f"{count:,}", evaluator, number(row), _above_twin(row), *_scenarios(row)]
+            for row in errors
+        ]
+
+    columns = ["contexts", "evaluator", "ERE", "above the response alone", *SCENARIOS]
+    parts = {
+        f"{count} contexts, {evaluator}": lambda n=count, e=evaluator: rows(n, e)
+        for count, evaluator in product(contexts, evaluators)
+    }
+    return TableParts(columns, parts)
+
+
+def _errors_of(
+    systems_data: EvaluationData, evaluator: str, seed: int, folder: Path
+) -> list[Result]:
+    """The reliability errors of an evaluator, one per system."""
+    run = ReliabilityRun([evaluator], seed=seed, overwrite=True, output_dir=str(folder))
+    results = reliability(systems_data, run, fit_context=FitContext(embed=CachedEmbedder()))
+    rows = results.select(None, None, evaluator)
+    return [row for row in rows if row.metric in ("ere", "ere_three")]
+
+
+def _scenarios(row: Result) -> list[Number | None]:
+    known = row.details.get("scenarios", {})
+    return [_scenario(known.get(scenario)) for scenario in SCENARIOS]
+
+
+def _above_twin(row: Result) -> Number | None:
+    above = row.details.get("above_blind")
+    return Number(above["ere"]) if above else None
 
 
 def _scenario(numbers: Mapping[str, float] | None) -> Number | None:
