@@ -1,5 +1,6 @@
 """Upload an annotation project: items to a private dataset, the page to a Space."""
 
+import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -7,9 +8,11 @@ from typing import Any
 from dialeval._version import __version__
 from dialeval.errors import BadInput
 from dialeval.files import atomic_write_text
+from dialeval.hub.cards import escape_md
+from dialeval.hub.repositories import refuse_public
 
 _README = """---
-title: {title}
+title: {quoted}
 emoji: 🧑‍⚖️
 colorFrom: blue
 colorTo: indigo
@@ -48,9 +51,10 @@ CMD ["python", "app.py"]
 
 def space_files(dataset: str, title: str) -> dict[str, str]:
     """The files of the Space, by name; none of them says who wrote what."""
-    clean = " ".join(title.split()).replace(":", " ")[:60] or "Annotation"
+    clean = " ".join(title.split())[:60] or "Annotation"
+    quoted = json.dumps(clean, ensure_ascii=False)  # any text is one value in YAML
     return {
-        "README.md": _README.format(title=clean, dataset=dataset),
+        "README.md": _README.format(title=escape_md(clean), quoted=quoted, dataset=dataset),
         "app.py": _APP.format(dataset=dataset),
         "Dockerfile": _DOCKERFILE,
         "requirements.txt": f"dialeval[annotate]>={__version__}\n",
@@ -93,7 +97,8 @@ def push_annotation(project: Path | str, name: str, title: str = "", api: Any = 
         `str`: Name of the Space.
 
     Raises:
-        BadInput: The folder is no project, or the name is not complete.
+        BadInput: The folder is no project, the name is not complete, or there is a public
+            dataset of that name: the items say who wrote what.
     """
     from huggingface_hub import HfApi
 
@@ -106,6 +111,7 @@ def push_annotation(project: Path | str, name: str, title: str = "", api: Any = 
         raise BadInput(f"expected owner/name, but got {name!r}.", hint="Name the owner, too.")
     api, dataset = api or HfApi(), f"{name}-items"
     api.create_repo(dataset, repo_type="dataset", private=True, exist_ok=True)
+    refuse_public(dataset, api.repo_info(dataset, repo_type="dataset"))  # it may be an old one
     api.upload_folder(
         repo_id=dataset,
         repo_type="dataset",

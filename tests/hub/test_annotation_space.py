@@ -12,7 +12,9 @@ from pathlib import Path
 from unittest.mock import create_autospec
 
 import pytest
+import yaml
 from huggingface_hub import HfApi
+from markdown_it import MarkdownIt
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -52,6 +54,25 @@ def test_items_go_to_a_private_dataset_and_not_to_the_space(project):
     (project / "items.jsonl").unlink()
     with pytest.raises(BadInput, match="no items.jsonl here"):
         push_annotation(project, "me/turing", api=api)
+
+
+def test_items_do_not_go_to_a_public_dataset(project):
+    api = create_autospec(HfApi, instance=True)
+    api.repo_info.return_value.private = False
+    with pytest.raises(BadInput, match="me/turing-items: it already exists and is public"):
+        push_annotation(project, "me/turing", api=api)
+    api.upload_folder.assert_not_called()
+
+
+@pytest.mark.parametrize(
+    "title", ["# One: two", "[x](y) *z*", "'q", "- a", "null", "Who wrote it?"]
+)
+def test_any_title_is_the_title_of_the_space(title):
+    _, head, body = space_files("me/x", title)["README.md"].split("---\n", 2)
+    assert yaml.safe_load(head)["title"] == title
+    first = MarkdownIt().parse(body)[1]  # the content of the heading
+    assert first.type == "inline" and [part.type for part in first.children] == ["text"]
+    assert first.children[0].content == title
 
 
 def test_answers_need_persistent_storage(project, tmp_path, monkeypatch):
