@@ -6,6 +6,7 @@ the seed, the round and the step, so an interrupted run resumes to the result of
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import cast
 
 import numpy as np
@@ -23,6 +24,8 @@ from dialeval.training.likelihood import encoded
 from dialeval.training.policy import Drawn, policy_backward
 from dialeval.training.supervised import all_prefixes, random_prefixes
 from dialeval.training.updates import autocast, parts_of
+
+_TOGETHER = 256  # contexts that are answered in one batch
 
 
 class AdversarialTrainer(AdversarialMeasures):
@@ -46,8 +49,9 @@ class AdversarialTrainer(AdversarialMeasures):
             self.save()
         while self.iteration < config.iterations and not self.stopped:
             numbers: dict[str, float] = {}
-            for step in range(config.d_steps if self.discriminator else 0):
-                numbers |= self.discriminator_step(step)
+            steps = range(config.d_steps if self.discriminator else 0)
+            for step, machine in zip(steps, self.negatives(steps), strict=True):
+                numbers |= self.discriminator_step(step, machine)
             for step in range(config.g_steps):
                 numbers |= self.generator_step(step)
             self.iteration += 1
@@ -69,13 +73,32 @@ class AdversarialTrainer(AdversarialMeasures):
 
     # One step of each side
 
-    def discriminator_step(self, step: int) -> dict[str, float]:
+    def negatives(self, steps: Sequence[int]) -> Iterator[list[Passage]]:
+        """Samples for some D-steps of a round, between which the generator does not change.
+
+        Several steps are drawn in one batch: decoding 160 contexts takes less than half of the time
+        of decoding 32 five times.
+        """
+        rows = [self._rows(DISCRIMINATOR, step)[self.rank :: self.ranks] for step in steps]
+        together = max(1, _TOGETHER // self.config.adversarial_batch)
+        for at in range(0, len(steps), together):
+            batch, names = rows[at : at + together], steps[at : at + together]
+            seeds = [
+                self._seed([DISCRIMINATOR, self.iteration, step, row])
+                for step, chosen in zip(names, batch, strict=True)
+                for row in chosen.tolist()
+            ]
+            samples = iter(self._draw_seeded("train", np.concatenate(batch), seeds).passages)
+            yield from (list(islice(samples, len(chosen))) for chosen in batch)
+
+    def discriminator_step(
+        self, step: int, machine: list[Passage] | None = None
+    ) -> dict[str, float]:
         """Update the discriminator on human responses and new samples for the same contexts."""
         rows = self._rows(DISCRIMINATOR, step)
-        local = rows[self.rank :: self.ranks]
-        human = self._passages("train", local)
-        drawn = self._draw("train", local, [DISCRIMINATOR, self.iteration, step])
-        machine = drawn.passages
+        human = self._passages("train", rows[self.rank :: self.ranks])
+        if machine is None:
+            [machine] = self.negatives([step])
         if self.config.objective == "regs-partial" and self.config.partial == "one":
             seed = [self.training.seed, DISCRIMINATOR, self.iteration, step]
             human, machine = self._one_prefix(human, seed), self._one_prefix(machine, seed)

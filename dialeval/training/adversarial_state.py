@@ -143,10 +143,13 @@ class AdversarialState:
 
     def _draw(self, part: str, rows: np.ndarray, numbers: Sequence[int], n: int = 1) -> Drawn:
         """Responses to some contexts; the numbers and the row seed each of them."""
+        return self._draw_seeded(part, rows, [self._seed([*numbers, r]) for r in rows.tolist()], n)
+
+    def _draw_seeded(self, part: str, rows: np.ndarray, seeds: Sequence[int], n: int = 1) -> Drawn:
         return draw_responses(
             self.generator,
             self._passages(part, rows),
-            [self._seed([*numbers, row]) for row in rows.tolist()],
+            seeds,
             PLAIN,
             n,
             self.config.response_tokens,

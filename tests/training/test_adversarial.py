@@ -78,6 +78,23 @@ def test_the_discriminator_learns_to_recognise_the_generator():
     assert after.human_reward - after.reward > before.human_reward - before.reward + 0.1
 
 
+def test_samples_for_several_d_steps_are_drawn_together(monkeypatch):
+    trainer = tiny_trainer(adversarial_batch=6, d_steps=5)
+    alone = [next(trainer.negatives([step])) for step in range(5)]
+    sizes = []
+    draw = trainer._draw_seeded
+    monkeypatch.setattr(
+        trainer,
+        "_draw_seeded",
+        lambda part, rows, *rest: sizes.append(len(rows)) or draw(part, rows, *rest),
+    )
+    monkeypatch.setattr("dialeval.training.adversarial._TOGETHER", 20)  # three steps of six
+    assert list(trainer.negatives(range(5))) == alone
+    assert sizes == [18, 12]
+    rows = trainer._rows(1, 4)
+    assert [p.context for p in alone[4]] == [p.context for p in trainer._passages("train", rows)]
+
+
 def test_the_last_reward_of_regs_mc_is_the_responses_own_score():
     trainer = tiny_trainer(objective="regs-mc", scorer=Tea(), d_steps=0)
     rows = trainer._rows(GENERATOR, 0)
