@@ -304,9 +304,8 @@ def _tokenizer(run: GeneratorRun, passages: Passages) -> Any:
 
 
 def _gpt2(run: GeneratorRun, tokenizer: Any) -> PreTrainedModel:
-    dropout: dict[str, Any] = dict.fromkeys(
-        ("resid_pdrop", "embd_pdrop", "attn_pdrop"), run.dropout
-    )
+    names = ("resid_pdrop", "embd_pdrop", "attn_pdrop")
+    dropout: dict[str, Any] = dict.fromkeys(names, run.dropout)
     return GPT2LMHeadModel(
         GPT2Config(
             vocab_size=len(tokenizer),
@@ -314,6 +313,7 @@ def _gpt2(run: GeneratorRun, tokenizer: Any) -> PreTrainedModel:
             n_layer=run.layers,
             n_head=run.heads,
             n_positions=run.positions,
+            activation_function="gelu_pytorch_tanh",  # gelu_new in one pass
             bos_token_id=tokenizer.bos_token_id,
             eos_token_id=tokenizer.eos_token_id,
             pad_token_id=tokenizer.pad_token_id,
