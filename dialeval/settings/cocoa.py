@@ -41,6 +41,9 @@ class CocoaRun:
     model_scenarios: int = field(
         default=20, metadata={"help": "Scenarios for language models, which take longer."}
     )
+    model_tokens: int = field(
+        default=48, metadata={"help": "Tokens of an utterance of a language model at most."}
+    )
     self_play: int = field(
         default=600, metadata={"help": "Dialogues the neural agent learns from."}
     )

@@ -282,6 +282,24 @@ def test_a_whole_run_resumes_and_writes_its_page(tmp_path):
         cocoa(CocoaRun(**{**vars(run), "items": 5}), models=models)
 
 
+def test_language_models_speak_in_short_utterances(tmp_path, monkeypatch):
+    given = []
+
+    def load(name, **options):
+        given.append((name, options["max_new_tokens"]))
+        return ConstantResponder("select 1")
+
+    monkeypatch.setattr("dialeval.responders.registry.load_responder", load)
+    run = CocoaRun(
+        schema="embedded", agents=["some-model"], scenarios=2, items=4, channels=["normal"],
+        resamples=100, max_turns=4, model_tokens=7, output_dir=str(tmp_path / "run"),
+    )  # fmt: skip
+    cocoa(run)
+    assert given == [("some-model", 7)]
+    with pytest.raises(BadInput, match="`model_tokens` is 1 or more"):
+        CocoaRun(model_tokens=0)
+
+
 def test_another_number_of_scenarios_is_played_again(tmp_path):
     run = CocoaRun(
         schema="embedded", agents=["bot"], scenarios=5, model_scenarios=2, items=4,

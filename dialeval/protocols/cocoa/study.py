@@ -150,7 +150,7 @@ class _Study:
             return neural_agents(self._policy(), self.run.temperature)
         from dialeval.responders.registry import load_responder
 
-        responder = load_responder(name)
+        responder = load_responder(name, max_new_tokens=self.run.model_tokens)
         return lambda scenario, side, seed: ResponderAgent(scenario, side, responder)
 
     def _policy(self) -> NeuralPolicy:
