@@ -162,7 +162,8 @@ class RewardFactory:
         )  # fmt: skip
 
     def _pairs(self, part: str) -> Passages:
-        limit = self.config.discriminator_pairs if part == "train" else 400
+        count = self.config.discriminator_pairs
+        limit = count if part == "train" else min(400, max(200, count // 4))
         human = _subsample(self.parts[part], limit, self.training.seed)
         half = len(human) // 2
         sides = {
