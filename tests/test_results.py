@@ -213,3 +213,65 @@ def test_correlations_with_people_are_over_systems_and_over_replies(tmp_path):
     cells = [world[name].ravel() for name in ("knows", "rating")]
     assert known[5].value == pytest.approx(np.corrcoef(*cells)[0, 1])
     assert rows[1][2].value == pytest.approx(-1.0) and rows[1][4].value < -0.8
+
+
+def test_rows_of_robust_training_are_those_of_table_two():
+    from benchmarks.results.tables.studies import ROBUST_COLUMNS, robust_rows
+    from dialeval.metrics.results import Result
+    from dialeval.metrics.robust_results import (
+        MORE_EPOCHS,
+        Comparison,
+        RobustResults,
+        RobustVerdict,
+        TargetRow,
+    )
+    from dialeval.metrics.robustness_results import NORMAL, Estimate, StrategyCoverage
+
+    def cell(train, test, value, p=None):
+        details = {"train": train, "test": test, **({} if p is None else {"p": p})}
+        return Result("likelihood", "vhred", "", value, value, value, 9, "s", details)
+
+    attack = Comparison(-0.2, -0.3, -0.1, 0.001)
+    results = RobustResults(
+        results=(
+            cell(NORMAL, NORMAL, -4.0), cell(NORMAL, "random-swap", -4.2, 0.001),
+            cell("random-swap", "random-swap", -4.1, 0.3), cell("random-swap", NORMAL, -3.9, 0.5),
+            cell(MORE_EPOCHS, NORMAL, -3.8, 0.01),
+        ),
+        targets=(TargetRow("vhred", 5, 5, Estimate(9.0), "", Estimate(0.25, 0.1, 0.4)),),
+        strategies=(
+            StrategyCoverage("random-swap", "should_not_change", "random-swap", 0.5, 5, 9),
+        ),
+        verdicts=(
+            RobustVerdict("vhred", "random-swap", "should_not_change", "likelihood", attack, attack,
+                          attack, "helps", "harms"),
+        ),
+        measure="likelihood",
+    )  # fmt: skip
+    normal, swapped, more = robust_rows(results, 3)
+    assert len(normal) == len(ROBUST_COLUMNS) + 3
+    assert normal[:3] == ["3", "vhred", "Normal Input"] and normal[5] == "−4.000"
+    assert "+0.250 [+0.100, +0.400]" in normal[8]
+    assert swapped[2:] == [
+        "random-swap", "−4.200*", "−4.100", None, "−3.900", Number(-0.2, -0.3, -0.1), "helps",
+        "harms",
+    ]  # fmt: skip
+    assert more[2:] == ["more epochs, no perturbation", *[None] * 3, "−3.800*", *[None] * 3]
+
+
+def test_studies_after_the_first_seed_start_from_its_generator(tmp_path, monkeypatch):
+    from benchmarks.results.tables.studies import regs
+
+    runs = []
+
+    def train(run, training, config):
+        runs.append((training.seed, run.generator, config.backward))
+        raise InterruptedError
+
+    monkeypatch.setattr("dialeval.protocols.regs.train_regs", train)
+    table = regs(tmp_path, tmp_path, "regs_tiny", [4, 7])
+    for part in table.parts.values():
+        with pytest.raises(InterruptedError):
+            part()
+    players = tmp_path / "4" / "players"
+    assert runs == [(4, None, None), (7, str(players / "generator"), str(players / "backward"))]

@@ -8,25 +8,33 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.results.store import Cell, TableParts
 from benchmarks.results.tables.cells import LONG, long_rows, number, p_cell
 from dialeval.config import parse_config
+from dialeval.metrics.robustness_results import NORMAL
 
 if TYPE_CHECKING:
     from dialeval.metrics.cocoa_results import CocoaResults
     from dialeval.metrics.regs_results import RegsResults
     from dialeval.metrics.results import Result
+    from dialeval.metrics.robust_results import RobustResults, TargetRow
 
 CONFIGS = Path(__file__).parents[3] / "recipes" / "configs"
 DEFENDERS = ("SL", "SL+HvR", "GAN", "ND", "ATT")
 COCOA_METRICS = {"completion_rate": "completion", "turns": "turns", "selections": "selections"}
 """Metrics of the table of mutual friends, and their headings."""
+ROBUST_COLUMNS = (
+    "N-train + A-test", "A-train + A-test", "N-train + N-test", "A-train + N-test", "attack",
+    "verdict", "against more epochs",
+)  # fmt: skip
+"""Columns of Table 2, what a strategy does to N-train, and what training against it does."""
 REGS_METRICS = {"adversuc": "AdverSuc", "machine_vs_random": "vs random", "ere": "ERE"}
 """Metrics of the table of REGS, and their headings."""
 
 
-def _settings(config: str, folder: Path, seed: int, *classes: type) -> Any:
+def _settings(config: str, folder: Path, seed: int, *classes: type, **changes: Any) -> Any:
     """Settings of a recipe: its config, with a folder and a seed; a stopped run is resumed."""
     argv = ["--config", str(CONFIGS / f"{config}.yaml"), "--output_dir", str(folder)]
     if any(item.name == "resume" for cls in classes for item in fields(cls)):
         argv += ["--resume", "true"]
+    argv += [part for name, value in changes.items() for part in (f"--{name}", str(value))]
     return parse_config(*classes, argv=[*argv, "--seed", str(seed)])
 
 
@@ -75,7 +83,7 @@ def regs(data: Path, work: Path, config: str, seeds: Sequence[int]) -> TablePart
         config (`str`):
             Config of the recipe.
         seeds (`Sequence[int]`):
-            One study per seed.
+            One study per seed; those after the first start from its pre-trained generator.
 
     Returns:
         `TableParts`: A part per seed.
@@ -84,10 +92,14 @@ def regs(data: Path, work: Path, config: str, seeds: Sequence[int]) -> TablePart
     from dialeval.settings.adversarial import AdversarialConfig
     from dialeval.settings.training import GeneratorConfig
 
+    players = work / str(seeds[0]) / "players"
+
     def settings(seed: int) -> Any:
+        given = {name: players / name for name in ("generator", "backward")}
         return _settings(
-            config, work / str(seed), seed, RegsRun, GeneratorConfig, AdversarialConfig
-        )
+            config, work / str(seed), seed, RegsRun, GeneratorConfig, AdversarialConfig,
+            **(given if seed != seeds[0] else {}),
+        )  # fmt: skip
 
     def rows(seed: int) -> list[list[Cell]]:
         return regs_rows(train_regs(*settings(seed)), seed, evaluators)
@@ -125,7 +137,7 @@ def regs_rows(results: "RegsResults", seed: int, evaluators: Sequence[str]) -> l
     ]  # fmt: skip
 
 
-def robust(data: Path, work: Path, config: str, seed: int = 0) -> TableParts:
+def robust(data: Path, work: Path, config: str, seeds: Sequence[int]) -> TableParts:
     """Training against perturbations (Niu and Bansal, 2018, Tables 2, 4 and 9).
 
     Args:
@@ -133,22 +145,58 @@ def robust(data: Path, work: Path, config: str, seed: int = 0) -> TableParts:
             Folders of corpora and of runs.
         config (`str`):
             Config of the recipe.
-        seed (`int`, *optional*, defaults to 0):
-            Seed.
+        seeds (`Sequence[int]`):
+            One study per seed.
 
     Returns:
-        `TableParts`: One part.
+        `TableParts`: A part per seed.
     """
     from dialeval.protocols.robust import robust as train_robust
     from dialeval.settings.against import AgainstConfig
     from dialeval.settings.robust import RobustRun
     from dialeval.settings.training import GeneratorConfig
 
-    def rows() -> list[list[Cell]]:
-        settings = _settings(config, work, seed, RobustRun, GeneratorConfig, AgainstConfig)
-        return long_rows(train_robust(*settings).results)
+    def rows(seed: int) -> list[list[Cell]]:
+        folder = work / str(seed)
+        made = _settings(config, folder, seed, RobustRun, GeneratorConfig, AgainstConfig)
+        return robust_rows(train_robust(*made), seed)
 
-    return TableParts(LONG, {f"seed {seed}": rows})
+    parts = {f"seed {seed}": lambda s=seed: rows(s) for seed in seeds}
+    return TableParts(["seed", "generator", "strategy", *ROBUST_COLUMNS], parts)
+
+
+def robust_rows(results: "RobustResults", seed: int) -> list[list[Cell]]:
+    """The rows of Table 2 of each generator by the measure of the run, with the verdicts."""
+    from dialeval.reports.robust.rows import cell_keys, format_value, row_names
+
+    rows: list[list[Cell]] = []
+    for target in results.targets:
+        for name, title in row_names(results).items():
+            cells = [
+                key and format_value(results.cell(results.measure, target.name, *key))
+                for key in cell_keys(name)
+            ]
+            rows.append(
+                [str(seed), target.name, title, *cells, *_verdict_cells(results, target, name)]
+            )
+    return rows
+
+
+def _verdict_cells(results: "RobustResults", target: "TargetRow", name: str) -> list[Cell]:
+    """What a strategy does to a generator, and what training against it does."""
+    verdict = results.verdict(target.name, name)
+    if verdict is not None:
+        attack = verdict.attack
+        effect = Number(attack.value, attack.low, attack.high)
+        return [effect, verdict.verdict, verdict.against_control]
+    if name != NORMAL:
+        return [None, None, None]
+    gain = target.context_gain
+    return [
+        None,
+        f"own minus another context: {gain.value:+.3f} [{gain.low:+.3f}, {gain.high:+.3f}]",
+        None,
+    ]
 
 
 def cocoa(
