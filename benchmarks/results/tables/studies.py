@@ -5,8 +5,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.results.store import Cell, TableParts
-from benchmarks.results.tables.cells import LONG, long_rows, number, p_cell
+from benchmarks.results.store import Cell, Number, TableParts
+from benchmarks.results.tables.cells import number, p_cell
 from dialeval.config import parse_config
 from dialeval.metrics.robustness_results import NORMAL
 
