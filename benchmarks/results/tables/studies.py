@@ -173,7 +173,9 @@ def robust_rows(results: "RobustResults", seed: int) -> list[list[Cell]]:
     for target in results.targets:
         for name, title in row_names(results).items():
             cells = [
-                key and format_value(results.cell(results.measure, target.name, *key))
+                None
+                if key is None
+                else format_value(results.cell(results.measure, target.name, *key))
                 for key in cell_keys(name)
             ]
             rows.append(
