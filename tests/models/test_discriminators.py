@@ -379,3 +379,14 @@ def test_forget_gates_of_scaled_weights_start_open():
         elif name.startswith("weight_hh"):
             for gate in parameter.chunk(4):
                 assert torch.allclose(gate @ gate.T, torch.eye(6), atol=1e-5)
+
+
+def test_concatenated_turns_do_not_interact():
+    """So this evaluator cannot recognise random replies that are human replies elsewhere."""
+    model = recurrent("concat", spread=2.0, max_turns=3)
+    contexts, replies = [[5, 6, EOS], [7, 8, 9, EOS]], [[BOS, 10, EOS], [BOS, 11, 12, EOS]]
+    rows = [[*context, *reply] for context in contexts for reply in replies]
+    with torch.no_grad():
+        a, b, c, d = (model(torch.tensor([row])).logits for row in rows)
+    assert (a - b).abs().max() > 0.01 and (a - c).abs().max() > 0.01
+    torch.testing.assert_close(a - b - c + d, torch.zeros_like(a))
