@@ -245,8 +245,6 @@ def show(results: RunResults, output_dir: Path, format: str) -> None:
         format (`str`):
             One of `FORMATS`.
     """
-    from rich.markup import escape
-
     from dialeval.reports.evaluation import print_evaluation, warning_lines, write_report
 
     path = write_report(output_dir)
@@ -257,8 +255,15 @@ def show(results: RunResults, output_dir: Path, format: str) -> None:
     else:
         print(printable(as_text(results, format)))
     say_warnings(warnings)
-    numbers = escape(str(output_dir / "results.json"))
-    say(f"Report: [bold]{escape(str(path))}[/], numbers: [bold]{numbers}[/]")
+    say_files(path)
+
+
+def say_files(page: Path) -> None:
+    """Say where the page of a run and its numbers are."""
+    from rich.markup import escape
+
+    numbers = escape(str(page.with_name("results.json")))
+    say(f"Report: [bold]{escape(str(page))}[/], numbers: [bold]{numbers}[/]")
 
 
 def show_piles(data: Any, run: EvaluationRun, format: str) -> Any:
@@ -275,23 +280,19 @@ def show_piles(data: Any, run: EvaluationRun, format: str) -> Any:
     Returns:
         `UnpairedResults`: What was printed.
     """
-    from rich.markup import escape
-
     from dialeval.protocols.unpaired import evaluate_piles
-    from dialeval.reports.unpaired import pile_tables, write_unpaired_report
+    from dialeval.reports.unpaired import print_piles, write_unpaired_report
 
     say("The files do not answer the same contexts: they are compared as two piles, by dialogue.")
     with progress_bar() as on_progress:
         results = evaluate_piles(data, run, on_progress=on_progress)
     path = write_unpaired_report(Path(run.output_dir))
     if format == "table":
-        for part in pile_tables(results):
-            out.print(part)
+        print_piles(results, out)
     else:
         print(printable(as_text(results, format)))
     say_warnings(results.warnings)
-    say(f"Report: [bold]{escape(str(path))}[/]")
-    say(f"[dim]{escape(results.signature)}[/]")
+    say_files(path)
     return results
 
 

@@ -21,7 +21,7 @@ _ROW = 22  # pixels of a trait in the figure
 _NOTE = (
     "One number per dialogue. The effect is Cliff's delta: the probability that a dialogue of the "
     "system has more of it than a human one, minus the probability that it has less; 0 is no "
-    "difference, -1 and 1 are complete separation. P-values are adjusted for all traits (Holm). "
+    "difference, −1 and 1 are complete separation. P-values are adjusted for all traits (Holm). "
     "Word lists are English."
 )
 
@@ -30,11 +30,29 @@ def trait_rows(traits: Sequence[Trait]) -> list[list[str]]:
     """Cells of a table of traits."""
     return [
         [
-            item.name, item.unit, f"{item.human:.3g}", f"{item.other:.3g}", f"{item.effect:+.2f}",
-            f"{item.low:+.2f} to {item.high:+.2f}", format_p_value(item.p_holm),
+            item.name, item.unit, format_trait(item, item.human), format_trait(item, item.other),
+            _signed(item.effect), f"{_signed(item.low)} to {_signed(item.high)}",
+            format_p_value(item.p_holm),
         ]
         for item in traits
     ]  # fmt: skip
+
+
+def format_trait(item: Trait, value: float) -> str:
+    """A mean of a trait: shares in per cent, counts with one decimal.
+
+    Examples:
+        >>> item = Trait("bot", "hedges", "style", "share of turns", .1, .02, 0, 0, 0, 1, 1)
+        >>> format_trait(item, item.human), format_trait(item, .0013)
+        ('10 %', '0.1 %')
+    """
+    if not item.unit.startswith("share"):
+        return f"{value:,.1f}"
+    return f"{100 * value:.1f} %" if 0 < value < 0.095 else f"{100 * value:.0f} %"
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.2f}".replace("-", "−")
 
 
 HEADS = ("trait", "mean of", "human", "system", "effect", "95 %", "p (Holm)")
@@ -43,14 +61,14 @@ HEADS = ("trait", "mean of", "human", "system", "effect", "95 %", "p (Holm)")
 def effect_figure(traits: Sequence[Trait], system: str) -> Markup:
     """The effects of all traits with their intervals, the largest on top."""
     rows = len(traits)
-    frame = Frame((-1, 1), (0, rows), width=560, height=rows * _ROW + 50, left=190)
+    frame = Frame((-1, 1), (0, rows), width=440, height=rows * _ROW + 50, left=150)
     parts = [frame.line([0, 0], [0, rows], "chance")]
     for index, item in enumerate(traits):
         height = rows - index - 0.5
         parts.append(frame.line([item.low, item.high], [height, height], "whisker"))
         kind = "dot machine" if item.p_holm < ALPHA else "dot"
         parts.append(frame.dots([item.effect], [height], kind))
-        label = Markup('<text class="tick end" x="182" y="{:.1f}">{}</text>')
+        label = Markup('<text class="tick end" x="142" y="{:.1f}">{}</text>')
         parts.append(label.format(float(frame.up(height)) + 4, item.name))
     shape = Markup('<svg class="plot" role="img" viewBox="0 0 {} {}" aria-label="{}">{}</svg>')
     inside = Markup("").join([*frame.horizontal_axis("more human ← effect → more system"), *parts])

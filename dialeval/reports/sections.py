@@ -83,6 +83,8 @@ class AnswerView:
             What they are about.
         tone (`str`, *optional*, defaults to `"noise"`):
             CSS class: `"good"`, `"apart"`, `"noise"` or `"open"`.
+        tag (`str`, *optional*):
+            The verdict, beside the title.
     """
 
     title: str
@@ -93,6 +95,7 @@ class AnswerView:
     details: Sequence[str] = ()
     tone: str = "noise"
     summary: str = "In words"
+    tag: str = ""
 
 
 def render_sections(

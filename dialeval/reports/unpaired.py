@@ -1,6 +1,6 @@
 """An unpaired evaluation: verdicts and tables for the terminal, and a page."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from io import StringIO
 from pathlib import Path
 
@@ -11,29 +11,24 @@ from rich.table import Table
 from rich.text import Text
 
 from dialeval.files import atomic_write_text
-from dialeval.metrics.evaluation_results import (
-    DISTINGUISHABLE,
-    INCONCLUSIVE,
-    INDISTINGUISHABLE,
-    NEGLIGIBLE,
-    Example,
-)
-from dialeval.metrics.unpaired_results import CONFOUNDED, PileVerdict, TurnPoint, UnpairedResults
+from dialeval.metrics.evaluation_results import Example
+from dialeval.metrics.results import Result
+from dialeval.metrics.unpaired_results import TurnPoint, UnpairedResults
 from dialeval.reports.drawing import Frame
+from dialeval.reports.evaluation.rows import EVALUATOR_LABELS
 from dialeval.reports.format import (
     NONE,
     detail,
-    first_clause,
+    finite,
     format_p_value,
+    format_percent,
     format_result,
-    of_hundred,
     one_line,
-    sentence,
     shorten,
 )
 from dialeval.reports.profile import profile_sections
-from dialeval.reports.ranking import RankedBar, ranking
-from dialeval.reports.sections import AnswerView, SectionView, TableView, render_sections
+from dialeval.reports.sections import SectionView, TableView, render_sections
+from dialeval.reports.unpaired_answer import answer_lines, answer_view, pile_answers
 
 METRICS = {
     "accuracy": "responses", "topic_control": "topic control", "matched_accuracy": "in matches",
@@ -44,6 +39,11 @@ METRICS = {
 """Columns of the tables: accuracies of the same evaluator on different texts."""
 _TERMINAL = ("accuracy", "topic_control", "matched_accuracy", "dialogue_accuracy")
 """What fits into a terminal."""
+_TERMINAL_NOTE = (
+    "How often an evaluator is right, with its 95 % interval; 50 % is chance. Replies are read "
+    "without contexts. Topic control: on the partners' turns. In matches: dialogues whose partners "
+    "say comparable things. Dialogues: all turns of a participant."
+)
 NOTE = (
     "All numbers are accuracies; 50 % is chance. Responses are read without contexts, because the "
     "contexts of two piles differ. The topic control is the same evaluator on the partners' turns: "
@@ -57,15 +57,18 @@ _TURNS = (
 )
 
 
-def pile_tables(results: UnpairedResults) -> list[RenderableType]:
-    """Verdicts and a table of accuracies, for the terminal."""
-    parts: list[RenderableType] = []
-    for verdict in results.verdicts:
-        style = "bold red" if verdict.verdict == DISTINGUISHABLE else "bold yellow"
-        head = Text(f"{one_line(verdict.system)}: ").append(verdict.verdict, style=style)
-        parts += [head, Text(one_line(verdict.text))]
-        parts += [Text(f"Note: {one_line(flag)}.", style="yellow") for flag in verdict.flags]
-    return [*parts, _table(results)]
+def pile_tables(results: UnpairedResults, width: int = 100) -> list[RenderableType]:
+    """Five lines about each system, and a table of accuracies, for the terminal."""
+    lines = [line for item in pile_answers(results) for line in answer_lines(item, width)]
+    return [*lines, _table(results), Text(_TERMINAL_NOTE, style="dim")]
+
+
+def print_piles(results: UnpairedResults, console: Console) -> None:
+    """Print what `pile_tables` gives, and the signature once, in one line to copy."""
+    for part in pile_tables(results, console.width):
+        console.print(part, soft_wrap=isinstance(part, Text) and str(part) != _TERMINAL_NOTE)
+    if results.signature:
+        console.print(Text(one_line(results.signature), style="dim"), soft_wrap=True)
 
 
 def _table(results: UnpairedResults) -> Table:
@@ -73,7 +76,7 @@ def _table(results: UnpairedResults) -> Table:
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
     for name in ("system", "evaluator", *(METRICS[metric] for metric in metrics)):
         table.add_column(name, justify="left" if name in ("system", "evaluator") else "right")
-    for row in table_rows(results, metrics):
+    for row in table_rows(results, metrics, format_accuracy):
         table.add_row(*map(Text, row))
     return table
 
@@ -84,25 +87,47 @@ def measured(results: UnpairedResults) -> list[str]:
     return [metric for metric in METRICS if metric in present]
 
 
-def table_rows(results: UnpairedResults, metrics: Sequence[str]) -> list[list[str]]:
-    """A row of texts for each system and evaluator: their names, and the accuracies."""
+def table_rows(
+    results: UnpairedResults,
+    metrics: Sequence[str],
+    write: Callable[[Result], str] = format_result,
+) -> list[list[str]]:
+    """A row of texts for each system and evaluator: their names, and the accuracies.
+
+    Args:
+        results (`UnpairedResults`):
+            Results of the run.
+        metrics (`Sequence[str]`):
+            Which accuracies.
+        write (`Callable`, *optional*):
+            How an accuracy is written; as a share by default.
+
+    Returns:
+        `list[list[str]]`: Cells.
+    """
     keys = dict.fromkeys((item.system, item.evaluator) for item in results.select("accuracy"))
     return [
-        [one_line(system), one_line(evaluator)]
+        [one_line(system), one_line(EVALUATOR_LABELS.get(evaluator, evaluator))]
         + [
-            format_result(item) if (item := results.get(metric, system, evaluator)) else NONE
+            write(item) if (item := results.get(metric, system, evaluator)) else NONE
             for metric in metrics
         ]
         for system, evaluator in keys
     ]
 
 
+def format_accuracy(result: Result) -> str:
+    """An accuracy with its interval in per cent, such as `82 % (79–85)`."""
+    low, high = finite(result.low), finite(result.high)
+    bounds = "" if low is None or high is None else f" ({100 * low:.0f}–{100 * high:.0f})"
+    return f"{format_percent(result.value)}{bounds}"
+
+
 def to_text(results: UnpairedResults) -> str:
     """Verdicts and table as plain text."""
-    console = Console(width=140, record=True, file=StringIO())
-    for part in pile_tables(results):
-        console.print(part)
-    return console.export_text()
+    page = StringIO()
+    print_piles(results, Console(file=page, width=100, color_system=None))
+    return page.getvalue()
 
 
 def notebook_html(results: UnpairedResults) -> str:
@@ -128,73 +153,11 @@ def unpaired_page(results: UnpairedResults) -> str:
     lead = "Two piles of conversations without shared contexts, compared by dialogue."
     names = [one_line(verdict.system) for verdict in results.verdicts]
     asked_about = names[0] if len(names) == 1 else "these systems"
+    answers = [answer_view(results, item) for item in pile_answers(results)]
     return render_sections(
         f"Can {asked_about} be distinguished from humans?", lead, sections, results,
-        "results.json, scores.parquet", [_answer(results, row) for row in results.verdicts],
+        "results.json, scores.parquet", answers,
     )  # fmt: skip
-
-
-_TONES = {DISTINGUISHABLE: "apart", INDISTINGUISHABLE: "good", NEGLIGIBLE: "noise"}
-_BARS = {
-    "accuracy": ("single replies", ""),
-    "matched_accuracy": ("matched replies", "where partners say comparable things"),
-    "topic_control": ("topic control", "on the partners' turns (topic)"),
-    "dialogue_accuracy": ("whole dialogues", "on all turns of a participant"),
-    "dialogue_topic_control": ("dialogue topic", "on all turns of a partner"),
-}
-_NEXT = {
-    DISTINGUISHABLE: "change what its behaviour and formats below show, and compare again.",
-    CONFOUNDED: "collect both piles on the same topics, or let the system answer the human "
-    "contexts (--system NAME=model@http://host/v1).",
-    INCONCLUSIVE: "collect more dialogues of both.",
-}
-
-
-def _answer(results: UnpairedResults, verdict: PileVerdict) -> AnswerView:
-    """The verdict about one system, with the accuracies to compare."""
-    names = (verdict.system, verdict.evaluator)
-    cells = [(metric, results.get(metric, *names)) for metric in _BARS]
-    bars = [
-        RankedBar(
-            _BARS[metric][0], cell.value,
-            " ".join(filter(None, (f"right in {of_hundred(cell.value)}", _BARS[metric][1]))),
-            cell.low, cell.high,
-            tone="open" if metric.endswith("control") else _tone(verdict),
-        )
-        for metric, cell in cells if cell is not None
-    ]  # fmt: skip
-    flags = [sentence(first_clause(flag, 110)) for flag in verdict.flags]
-    return AnswerView(
-        f"{verdict.system}: {verdict.verdict}", _answer_lines(results, verdict),
-        "How often the evaluator is right, from chance (50 %) to always (100 %), with its 95 % "
-        "interval; grey: controls.", ranking(bars, start=0.5, in_order=True), flags,
-        [verdict.text, *map(sentence, verdict.flags)], _tone(verdict),
-    )  # fmt: skip
-
-
-def _answer_lines(results: UnpairedResults, verdict: PileVerdict) -> list[str]:
-    """How sure it is, what gives it away, and what to do next."""
-    lines = []
-    if verdict.accuracy is not None:
-        sizes = f"{verdict.human_dialogues:,} human dialogues, {verdict.system_dialogues:,} of "
-        p_value = format_p_value(verdict.p_value).replace("<", "< ")
-        lines.append(
-            f"The evaluator {verdict.evaluator} is right about {of_hundred(verdict.accuracy)} "
-            f"single replies; 50 is chance ({sizes}{one_line(verdict.system)}; p {p_value})."
-        )
-    leaks = [leak for leak in results.leaks if leak.system == verdict.system]
-    if leaks:
-        leak = max(leaks, key=lambda item: item.accuracy)
-        lines.append(
-            f"What gives it away: “{one_line(leak.rule)}” alone is right in "
-            f"{of_hundred(leak.accuracy)}."
-        )
-    step = _NEXT.get(verdict.verdict, "ask people whether they notice a difference.")
-    return [*lines, f"What next: {step}"]
-
-
-def _tone(verdict: PileVerdict) -> str:
-    return _TONES.get(verdict.verdict, "open")
 
 
 def _accuracy_section(results: UnpairedResults) -> SectionView:
@@ -202,10 +165,11 @@ def _accuracy_section(results: UnpairedResults) -> SectionView:
     for caption, whole in (("Accuracy on single turns", False), ("On whole dialogues", True)):
         metrics = [name for name in measured(results) if name.startswith("dialogue") == whole]
         heads = ["system", "evaluator", *(METRICS[metric] for metric in metrics)]
-        rows = [row for row in table_rows(results, metrics) if set(row[2:]) != {NONE}]
+        rows = table_rows(results, metrics, format_accuracy)
+        rows = [row for row in rows if set(row[2:]) != {NONE}]
         tables.append(TableView(caption, heads, rows if metrics else [], (1,)))
     tests = [
-        [item.system, item.evaluator, METRICS.get(item.metric, item.metric),
+        [item.system, EVALUATOR_LABELS.get(item.evaluator, item.evaluator), METRICS[item.metric],
          format_p_value(detail(item, "p_value"))]
         for item in results.results
         if detail(item, "p_value") is not None and item.metric in METRICS
@@ -261,10 +225,14 @@ def _turns_section(results: UnpairedResults) -> SectionView:
     return SectionView("turns", "Accuracy against turns seen", [_TURNS], [table], pictures)
 
 
+_VIEWS = {"partner": "partners' turns", "response": "replies"}
+
+
 def _curve(points: Sequence[TurnPoint], system: str) -> Markup:
     last = max(point.turns for point in points)
     frame = Frame((1, max(2, last)), (0.3, 1.0), width=420, height=260)
     parts = [frame.line([1, max(2, last)], [0.5, 0.5], "chance")]
+    names = list[tuple[float, float, str]]()
     for view, kind in (("partner", "reference"), ("response", "c0")):
         line = [point for point in points if point.view == view]
         if line:
@@ -272,6 +240,8 @@ def _curve(points: Sequence[TurnPoint], system: str) -> Markup:
             low, high = [point.low for point in line], [point.high for point in line]
             parts.append(frame.area(turns, low, high, f"band {kind}"))
             parts.append(frame.line(turns, [point.accuracy for point in line], f"line {kind}"))
+            names.append((turns[-1], line[-1].accuracy, _VIEWS[view]))
+    parts += frame.end_labels(names)
     return frame.to_svg(parts, ("turns read", "accuracy on dialogues"), f"Accuracy, {system}")
 
 

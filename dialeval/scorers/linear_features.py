@@ -79,8 +79,8 @@ def make_folds(pairs: Passages, labels: np.ndarray, settings: SvmSettings) -> li
         learn = ~held_out & ~np.isin(replies, replies[held_out])
         if len(np.unique(labels[learn])) < 2:
             raise BadInput(
-                f"without fold {fold} of {settings.folds} there is one class left, or nothing: "
-                f"the {len(labels)} pairs come from too few dialogues.",
+                f"The {len(labels)} pairs come from too few dialogues: without fold {fold} of "
+                f"{settings.folds} there is one class left, or nothing.",
                 hint="Give more dialogues, and each passage its `dialogue_id`.",
             )
         rotation.append(Fold(learn, held_out))

@@ -299,12 +299,13 @@ def test_what_is_missing_for_one_reason_is_one_warning():
         collector.warn_missing("human-vs-random", evaluator, "", reasons[0])
         for _ in range(2):  # the same again, from another measure
             collector.warn_missing("machine-vs-random", evaluator, "bot", reasons[0])
-    collector.warn_missing("length-matched AdverSuc", "stack", "bot", reasons[1])
+    collector.warn_missing("accuracy at equal lengths", "stack", "bot", reasons[1])
     assert collector.all_warnings() == (
         "First.",
-        "Not measured: human-vs-random (stack, surface), machine-vs-random (bot by stack, bot by "
-        "surface). Too few dialogues. Give more.",
-        "Not measured: length-matched AdverSuc (bot by stack). No second class.",
+        "Not measured: human-vs-random, machine-vs-random. Too few dialogues. Give more. Missing: "
+        "human-vs-random (stack, surface), machine-vs-random (bot by stack, bot by surface).",
+        "Not measured: accuracy at equal lengths. No second class. Missing: accuracy at equal "
+        "lengths (bot by stack).",
     )
 
 

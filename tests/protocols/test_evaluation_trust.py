@@ -82,7 +82,7 @@ def test_a_run_on_the_corpus_of_the_towers_says_that_it_does_without_them(tmp_pa
     ):  # fmt: skip
         data = align(passages, {"bot": answers(chats, lambda passage: "fine")})
         study = Study(data, quick(tmp_path / "x", evaluators=[evaluator]))
-        assert any("without towers" in text for text in study.collector.warnings) == expected
+        assert any("the towers" in text for text in study.collector.warnings) == expected
 
 
 def test_normalising_is_a_setting(tmp_path, chats):

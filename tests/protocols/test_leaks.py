@@ -301,10 +301,10 @@ def test_a_rule_can_say_between():
     human = [" ".join(rng.choices(WORDS, k=rng.choice([3, 4, 14, 15]))) for _ in range(240)]
     system = [" ".join(rng.choices(WORDS, k=rng.choice([8, 9]))) for _ in range(240)]
     leak = named(compare(human, system), "length in tokens")
-    assert re.fullmatch(r"system if 6 < tokens <= 11.5", leak.rule)
+    assert leak.rule == "system if 7 to 11 tokens"
     assert leak.accuracy == 1.0
     leak = named(compare(system, human), "length in tokens")
-    assert leak.rule == "system if tokens <= 6 or tokens > 11.5"
+    assert leak.rule == "system if at most 6 tokens or more than 11 tokens"
 
 
 def test_examples_are_caught_by_the_rule():
@@ -332,7 +332,7 @@ def test_alpha_is_what_the_adjusted_p_value_is_held_against():
 def test_a_response_is_not_a_repeat_of_itself():
     triples = [text for text in sentences(80, 2) for _ in range(3)]
     leak = named(compare(sentences(seed=1), triples), "repeated response")
-    assert leak.rule == "system if other training responses with the same words > 0.5"
+    assert leak.rule == "system if more than 0 other training responses with the same words"
     assert leak.human == 0 and leak.significant
 
 

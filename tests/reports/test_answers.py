@@ -16,6 +16,7 @@ from dialeval.metrics.audit_results import (
 )
 from dialeval.metrics.evaluation_results import FormatLeak
 from dialeval.metrics.judgement_results import PEOPLE, JudgementResults
+from dialeval.metrics.profile_results import Trait
 from dialeval.metrics.results import Result
 from dialeval.metrics.unpaired_results import CONFOUNDED, PileVerdict, UnpairedResults
 from dialeval.reports.analysis.html import render_analysis
@@ -49,6 +50,10 @@ def piles(**changes) -> UnpairedResults:
         results=(number("accuracy", 0.8), number("topic_control", 0.7)),
         verdicts=(replace(verdict, **changes),),
         leaks=(FormatLeak("bot", "capitals", "system if it SHOUTS", 0.67, 0.6, 0.7),),
+        profile=(
+            Trait("bot", "emoji", "style", "share of turns", 0.1, 0.2, 0.9, 0.8, 1, 0.2, 0.4),
+            Trait("bot", "words per turn", "length", "words", 14.1, 7, -0.8, -0.9, -0.7, 0, 0),
+        ),
     )
 
 
@@ -56,13 +61,29 @@ def test_two_piles_are_answered_with_their_control():
     page = unpaired_page(piles())
     card = card_of(page)
     assert "Can bot be distinguished from humans?" in page
-    assert card.startswith("bot: distinguishable The evaluator surface is right about 80 of 100")
-    assert "1,095 human dialogues, 93 of bot; p &lt; .001" in card
+    assert card.startswith("bot can usually be spotted distinguishable The evaluator surface is")
+    assert "right about 80 of 100 single replies; 50 is chance." in card
+    assert "95 % interval 75 to 85, 1,095 human dialogues and 93 of bot, p &lt; .001." in card
+    assert "words per turn 7.0 (humans 14.1); “system if it SHOUTS” alone is right in 67" in card
+    assert "Can I trust it? The topic does not explain it (topic control 70 of 100)." in card
     assert "“system if it SHOUTS” alone is right in 67 of 100" in card
     assert "single replies 80 % right in 80 of 100" in card and "topic control 70 %" in card
-    assert "Careful: Format leak (capitals): a rule." in card
+    assert "Careful: Format leak: one rule alone is right in 67 of 100 cases." in card
     assert "Everything in words." not in card and "Everything in words." in page
-    assert "collect both piles" in card_of(unpaired_page(piles(verdict=CONFOUNDED)))
+    confounded = card_of(unpaired_page(piles(verdict=CONFOUNDED)))
+    assert confounded.startswith("bot differs, but the topic may explain it confounded by topic")
+    assert "collect both piles" in confounded
+    no_control = card_of(unpaired_page(piles(verdict="inconclusive", control=None)))
+    assert "Can I trust it? Not measured: no turns of partners" in no_control
+
+
+def test_two_piles_have_five_lines_in_the_terminal():
+    lines = str(piles()).splitlines()
+    assert lines[0] == "bot can usually be spotted: right in 80 of 100 (chance 50), 95 % 75 to 85"
+    assert [line.split()[0] for line in lines[1:5]] == ["Why", "Trust", "Careful", "Next"]
+    assert "words per turn 7.0 (humans 14.1)" in lines[1] and "emoji" not in lines[1]
+    assert "topic control 70 of 100" in lines[2] and "67 of 100" in lines[3]
+    assert any("surface" in line and "80 % (75–85)" in line for line in lines[5:])
 
 
 @pytest.mark.parametrize(

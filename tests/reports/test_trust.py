@@ -40,7 +40,7 @@ def test_the_badge_follows_from_the_errors(item, level):
 
 def test_the_badge_names_the_error_that_counts():
     trust = trust_of(row(0.04, above_blind={"ere": 0.13, "blind": 0.85}), "inconclusive")
-    assert "ERE .040" in trust.text and ".130 without what responses alone reveal" in trust.text
+    assert "ERE .040" in trust.text and ".130 above what next turns reveal" in trust.text
     assert "a better evaluator may find a difference" in trust.text
     plain = trust_of(row(0.04, above_blind={"ere": 0.04, "blind": 0.4}), "inconclusive")
     assert "alone reveal" not in plain.text

@@ -93,7 +93,7 @@ def length_matched(
             Name of the system.
     """
     if tables.run.length_matched:
-        what = ("adversuc_length_matched", "length-matched AdverSuc")
+        what = ("adversuc_length_matched", "accuracy at equal lengths")
         _add_variant(tables, collector, evaluator, system, *what, matched=True)
 
 

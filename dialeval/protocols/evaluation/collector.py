@@ -140,7 +140,7 @@ class ResultCollector:
         lines = []
         for reason, items in self.missing.items():
             parts = (f"{what} ({', '.join(dict.fromkeys(of))})" for what, of in items.items())
-            lines.append(f"Not measured: {', '.join(parts)}. {reason}")
+            lines.append(f"Not measured: {', '.join(items)}. {reason} Missing: {', '.join(parts)}.")
         return (*self.warnings, *lines)
 
 

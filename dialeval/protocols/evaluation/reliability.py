@@ -84,9 +84,9 @@ def _above_blind(
     details = measures.above_blind(error, table)
     if details["blind"] >= 0.5 + LEAKING:
         collector.warn(
-            f"In human_next, {evaluator} without any context is right in "
-            f"{percent(details['blind'])} of cases: the position of a turn, or its speaker, gives "
-            "it away. See the ERE above that baseline."
+            f"ERE: without any context, {evaluator} distinguishes replies from next turns in "
+            f"{percent(details['blind'])} of cases, by position or speaker. See the ERE above that "
+            "baseline."
         )
     return {**details, "position_matched": name == NEXT_MATCHED}
 

@@ -107,8 +107,8 @@ class Study:
         towers = [name for name in self.evaluators if name in WITH_TOWERS]
         if towers and has_corpus(data.human, CORPUS):
             self.collector.warn(
-                f"{' and '.join(towers)} without towers: they were fitted to {CORPUS}, the corpus "
-                "of these passages."
+                f"One part of {' and '.join(towers)} is left out, the towers: they were fitted to "
+                f"{CORPUS}, the corpus of these passages."
             )
         if self.tables.folds < run.folds:
             self.collector.warn(

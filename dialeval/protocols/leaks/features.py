@@ -112,10 +112,26 @@ def describe_numeric(unit: str) -> Callable[[Rule], str]:
 
 
 def _interval(unit: str, low: float, high: float) -> str:
-    above = f"{low:.4g} < " if np.isfinite(low) else ""
-    if np.isfinite(high):
-        return f"{above}{unit} <= {high:.4g}"
-    return f"{unit} > {low:.4g}"
+    """The values above `low` and up to `high` in words, as counts, shares or plain numbers."""
+    if not unit.startswith(("share of", "log-odds")):
+        return _count_interval(unit, low, high)
+
+    def number(value: float) -> str:
+        return f"{100 * value:.3g} %" if unit.startswith("share of") else f"{value:.3g}"
+
+    if np.isinf(low):
+        return f"{unit} up to {number(high)}"
+    if np.isinf(high):
+        return f"{unit} above {number(low)}"
+    return f"{unit} between {number(low)} and {number(high)}"
+
+
+def _count_interval(unit: str, low: float, high: float) -> str:
+    if np.isinf(low):
+        return f"at most {np.floor(high):.0f} {unit}"
+    if np.isinf(high):
+        return f"more than {np.floor(low):.0f} {unit}"
+    return f"{np.floor(low) + 1:.0f} to {np.floor(high):.0f} {unit}"
 
 
 def _side(human: bool) -> str:

@@ -251,8 +251,8 @@ def pair_piles(human: Passages, system: Passages, name: str) -> PilePair:
     if copies:
         system = system.select(np.flatnonzero(~copied))
         warnings.append(
-            f"{copies:,} of {name}'s {total:,} responses are in the human pile too, in the same "
-            "context; they were left out."
+            f"{copies:,} of {name}'s {total:,} responses {'is' if copies == 1 else 'are'} in the "
+            "human pile too, in the same context; they were left out."
         )
     sides = _with_pile(human, HUMAN), _with_pile(system, "system")
     units, shared = _units(*sides)

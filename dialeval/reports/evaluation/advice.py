@@ -23,9 +23,9 @@ FORMAT_LEAK = "format leak"
 WIDE = 0.15
 """Width of an interval from which more contexts are recommended."""
 SAME_RESPONSE = "gives the same response"
+"""How the warning about a constant system goes on after its name."""
 OPTIMISED = "is the discriminator that the generator was trained against"
 """In a warning that makes the accuracy worthless, so that it comes before all others."""
-"""How the warning about a constant system goes on after its name."""
 FEW_DIFFERENT, SAME_REPLY = 0.5, 0.1
 """Share of different replies below which, and of one reply above which, replies repeat."""
 
@@ -104,10 +104,10 @@ def trust_of(row: Row, verdict: str) -> Trust:
     # Older results, and ERE over three scenarios, have no such baseline.
     checked = above is not None or "above_blind" not in details
     if above is not None and above > error:
-        numbers += f"; {format_share(above)} without what responses alone reveal in human_next"
+        numbers += f"; {format_share(above)} above what next turns reveal without a context"
         error = above
     if error <= guess / 2:
-        unknown = "whether responses alone reveal their class in human_next was not measured"
+        unknown = "whether next turns can be recognised without a context was not measured"
         return Trust(RELIABLE, numbers) if checked else Trust(NOT_MEASURED, numbers, unknown)
     if verdict == DISTINGUISHABLE:
         meaning = "the difference is real all the same, and a better evaluator may find more"
@@ -146,7 +146,8 @@ def warnings_of(
         text for text in results.warnings
         if _is_about(text, system) and not text.startswith(TOO_FEW)  # said where cues would be
     ]  # fmt: skip
-    items = [Caution.of(text) for text in about if OPTIMISED in text]
+    first = (OPTIMISED, f"{system} {SAME_RESPONSE}")
+    items = [Caution.of(text) for text in about if any(words in text for words in first)]
     items += [] if by_format else _leak(results, verdict, row)
     items += [Caution.of(flag) for flag in verdict.flags if not flag.startswith(FORMAT_LEAK)]
     if length is not None and low is not None and length >= low and length > 0.55:

@@ -34,6 +34,8 @@ View = dict[str, Any]
 """What a template prints."""
 FIRST_CUES = 3
 """Cues on the first screen."""
+FIRST_EXAMPLE = 90
+"""Characters of an example on the first screen."""
 FIRST_WARNINGS = 4
 """Warnings on the first screen, a line each."""
 SIGNS = {"length": "▲", "format": "◆", "normalised": "□", "human": "○"}
@@ -146,8 +148,29 @@ def cue_view(cue: Cue, number: int = 0) -> View:
         "rule": cue.rule,
         "hint": cue.hint,
         "side": "human" if cue.side == "human" else "machine",
+        "first_example": mark_parts(shorten_example(cue.examples[0])) if cue.examples else "",
         "examples": [mark_parts(example) for example in cue.examples],
     }
+
+
+def shorten_example(example: CueExample, most: int = FIRST_EXAMPLE) -> CueExample:
+    """The beginning of an example, or the part around its first mark where that comes later.
+
+    Examples:
+        >>> shorten_example(CueExample(("one two three ", "four", " five six")), 24).parts
+        ('one two three ', 'four', ' five …')
+    """
+    lead, *rest = example.parts
+    if rest and len(lead) + len(rest[0]) > most:
+        lead = f"…{lead[-(most // 2) :]}"
+    parts, room = list[str](), most
+    for part in (lead, *rest):
+        if len(part) > room:
+            parts.append(part[:room].rpartition(" ")[0] + " …")
+            break
+        parts.append(part)
+        room -= len(part)
+    return CueExample(tuple(parts))
 
 
 def mark_parts(example: CueExample) -> Markup:

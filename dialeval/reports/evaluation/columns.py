@@ -29,7 +29,8 @@ from dialeval.reports.format import (
 
 READING = (
     "Accuracy: how often the evaluator is right; 50 % is chance. AdverSuc: 1 − accuracy.",
-    "Relevance: 0 as random replies, 1 as human ones. ERE: 0 perfect, .25 a random guess.",
+    "Relevance: 0 as random replies, 1 as human ones. ERE (reliability error): 0 is perfect, "
+    "{guess} a random guess.",
     "95 %: interval of this accuracy alone; a headline's holds for all evaluators at once.",
 )
 _WITHOUT_CONTEXT = (
@@ -39,7 +40,7 @@ _WITHOUT_CONTEXT = (
 READING_ERE = (
     "Each scenario: AdverSuc and its deviation from the known value (.5, .5, 0, 0). ERE is the "
     "mean absolute deviation: 0 for a perfect evaluator, .25 for a random guess.",
-    "Above response: ERE without what responses alone reveal in human_next. "
+    "Above response: ERE above what next turns reveal without a context. "
     "The noise floor is the ERE of a perfect evaluator by chance on as many responses. Intervals "
     "are conditional on the trained evaluators.",
 )
@@ -85,7 +86,11 @@ def columns_of(rows: Sequence[Row]) -> list[Column]:
 
 def notes_of(rows: Sequence[Row], columns: Sequence[Column] | None = None) -> list[str]:
     """How to read the table: only what these rows and columns need."""
+    measured = [row for row in rows if row.ere is not None]
+    all_three = bool(measured) and all(row.three_scenarios for row in measured)
+    guess = ".167" if all_three else ".25"
     reading = READING_ERE if only_reliability(rows) else READING
+    reading = tuple(line.format(guess=guess) for line in reading)
     shown = [column.name for column in (columns_of(rows) if columns is None else columns)]
     if "context gain" in shown:
         reading = (*reading, _WITHOUT_CONTEXT)

@@ -1,5 +1,6 @@
 """The answer about each system, as the page and the terminal give it first."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -31,7 +32,7 @@ _GRADES = (
     (0.9, "is easy to spot"),
     (0.75, "can usually be spotted"),
     (0.6, "can often be spotted"),
-    (0.0, "can be spotted a little more often than by chance"),
+    (0.0, "can sometimes be spotted"),
 )
 _TITLES = {
     NEGLIGIBLE: "is hard to spot: the difference is negligible",
@@ -236,12 +237,17 @@ def is_by_format(verdict: Verdict, leak: FormatLeak | None, normalised: float | 
     return leak.accuracy >= accuracy or (lost and leak.low > 0.55)
 
 
+def grade_of(accuracy: float) -> str:
+    """How easily a distinguishable system is spotted, in words."""
+    return next(title for least, title in _GRADES if accuracy >= least)
+
+
 def _title(verdict: Verdict, by_format: bool) -> str:
     accuracy = _accuracy(verdict)
     if by_format:
         return "is given away by its format"
     if verdict.verdict == DISTINGUISHABLE and accuracy is not None:
-        return next(title for least, title in _GRADES if accuracy >= least)
+        return grade_of(accuracy)
     return _TITLES.get(verdict.verdict, "has no verdict")
 
 
@@ -272,17 +278,36 @@ def cue_phrase(cue: Cue) -> str:
         return f"{name}: {_shares(cue)}"
     if cue.rule.partition(" if ")[2] == cue.measures:
         return f"{one_line(cue.measures).removeprefix('it ')}: {_shares(cue)}"
+    system, human = means_of(cue)
     if cue.text == "repeated response":
-        times, human = _number(cue.system_share), _number(cue.human_share)
-        return f"the same reply elsewhere: {times} times, {human} for humans"
-    if cue.measures.startswith("share of"):
-        system, human = format_percent(cue.system_share), format_percent(cue.human_share)
-        return f"{one_line(cue.measures)}: {system} on average, {human} for humans"
-    system, human = _number(cue.system_share), _number(cue.human_share)
-    if cue.kind == "length":
-        unit = one_line(cue.measures)
-        return f"length: {system} {unit} on average, {human} for humans"
-    return f"{one_line(cue.measures)}: {system} on average, {human} for humans"
+        return f"other replies with the same words: {system} on average, {human} for humans"
+    name = "length" if cue.kind == "length" else one_line(cue.measures)
+    unit = f" {one_line(cue.measures)}" if cue.kind == "length" else ""
+    if _is_band(cue):  # the averages say little
+        name = one_line(cue.rule.partition(" if ")[2])
+    return f"{name}: {system}{unit} on average, {human} for humans"
+
+
+def means_of(cue: Cue) -> tuple[str, str]:
+    """The means of a measure on both sides, with as many digits as it takes to differ.
+
+    Examples:
+        >>> shares = ("bot", "format", "upper-case letters", "system", .041, .0437)
+        >>> means_of(Cue(*shares, .6, .5, .7, .01, "", measures="share of upper-case letters"))
+        ('4.1 %', '4.4 %')
+    """
+    scale, unit = (100, " %") if cue.measures.startswith("share of") else (1, "")
+    values = (scale * cue.system_share, scale * cue.human_share)
+    fewest = 0 if unit or min(map(abs, values)) >= 10 else 1
+    tries = [[f"{value:.{digits}f}{unit}" for value in values] for digits in range(fewest, 4)]
+    system, human = next((pair for pair in tries if pair[0] != pair[1]), tries[0])
+    return system, human
+
+
+def _is_band(cue: Cue) -> bool:
+    """Whether the rule has two bounds, so that both sides may have the same mean."""
+    clause = cue.rule.partition(" if ")[2]
+    return " between " in clause or " or " in clause or bool(re.match(r"\d+ to \d+ ", clause))
 
 
 def short_cue(cue: Cue) -> str:
@@ -292,7 +317,7 @@ def short_cue(cue: Cue) -> str:
         >>> short_cue(Cue("bot", "opener", "i think", "system", .42, .03, .7, .6, .8, .01, ""))
         'opens with “i think” (42 % / humans 3 %)'
     """
-    name, _, facts = cue_phrase(cue).partition(": ")
+    name, _, facts = cue_phrase(cue).rpartition(": ")
     name = "words of the context" if cue.text == "repeated turn" else name
     for word in (" of its replies", " of human ones", " on average", " for humans"):
         facts = facts.replace(word, "")
@@ -302,7 +327,3 @@ def short_cue(cue: Cue) -> str:
 def _shares(cue: Cue) -> str:
     system, human = format_percent(cue.system_share), format_percent(cue.human_share)
     return f"{system} of its replies, {human} of human ones"
-
-
-def _number(value: float) -> str:
-    return f"{value:.0f}" if abs(value) >= 10 else f"{value:.2g}"

@@ -15,6 +15,7 @@ from dialeval.reports.format import finite, one_line, shorten
 
 _COLUMNS = ("system", "evaluator", "label", "fold", "score", "predicted_human", "tokens")
 _GRID = np.linspace(0, 1, 101)  # false positive rates at which the folds' curves are averaged
+_LABEL_WIDTH, _LABEL_TOP = 52, 16  # pixels: of a label, and from the top of a picture
 CORNERS = {  # AdverSuc and machine-vs-random, in the order of the picture
     "low-high": "distinctive style",
     "high-high": "human-like and relevant",
@@ -142,7 +143,7 @@ def histogram_plot(scores: Scores, alt: str, bins: int = 20) -> Markup:
     for kind, rows in (("human", scores.human), ("machine", ~scores.human)):
         counts, _ = np.histogram(scores.score[rows], bins, (low, high))
         shares[kind] = np.repeat(counts / max(rows.sum(), 1), 2)
-    frame = Frame((low, high), (0, 1.05 * max(share.max() for share in shares.values())))
+    frame = Frame((low, high), (0, 1.15 * max(share.max() for share in shares.values())))
     x = np.r_[edges[0], np.repeat(edges[1:-1], 2), edges[-1]]
     parts = []
     for kind, share in shares.items():
@@ -154,15 +155,19 @@ def histogram_plot(scores: Scores, alt: str, bins: int = 20) -> Markup:
 
 
 def _peak_labels(frame: Frame, x: np.ndarray, shares: Mapping[str, np.ndarray]) -> list[Markup]:
-    """The name of each side next to its highest bar, towards the middle of the picture."""
-    parts, middle = [], (frame.x[0] + frame.x[1]) / 2
-    for order, (kind, share) in enumerate(shares.items()):
-        at = int(share.argmax())
-        is_left = x[at] < middle
-        across = float(frame.across(x[at])) + (22 if is_left else -22)
-        name = f"label {kind}" + ("" if is_left else " end")
-        parts.append(frame.label(across, float(frame.up(share[at])) + 12 + 12 * order, kind, name))
-    return parts
+    """The name of each side above its highest bar, at the top of the picture, moved apart."""
+    peaks = sorted(
+        (float(frame.across(x[int(share.argmax())])), kind) for kind, share in shares.items()
+    )
+    (first, _), (second, _) = peaks
+    missing = max(_LABEL_WIDTH - (second - first), 0) / 2
+    start = max(first - missing, frame.left + _LABEL_WIDTH / 2)
+    end = min(max(second + missing, start + _LABEL_WIDTH), frame.width - _LABEL_WIDTH / 2)
+    positions = (min(start, end - _LABEL_WIDTH), end)
+    return [
+        frame.label(across, _LABEL_TOP, kind, f"label {kind} middle")
+        for across, (_, kind) in zip(positions, peaks, strict=True)
+    ]
 
 
 def _score_label(scores: Scores) -> str:

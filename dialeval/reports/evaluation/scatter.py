@@ -14,7 +14,7 @@ from dialeval.reports.format import finite, one_line, shorten
 
 LABEL = 22
 """Characters of a name in the picture."""
-_LINE = 13  # pixels between two labels
+_LINE, _LETTER = 13, 7  # pixels between two labels, and of a letter
 Bounds = tuple[float, float]
 
 
@@ -86,7 +86,7 @@ def scatter_plot(points: Sequence[Point]) -> Markup:
     low = min(0.0, *(point.up[0] for point in points)) - 0.08
     high = max(1.0, *(point.up[1] for point in points)) + 0.12
     # A negative axis, so that more human-like is to the right.
-    frame = Frame((-1.0, -0.45), (low, high), width=640, height=340, bottom=44, left=52)
+    frame = Frame((-1.0, -0.45), (low, high), width=480, height=300, bottom=44, left=52)
     parts = [frame.line([-0.5, -0.5], frame.y, "chance"), frame.line(frame.x, [0, 0], "cut")]
     parts += [frame.line(frame.x, [1, 1], "cut"), frame.text(-0.5, 1, "★", "star middle")]
     for point in points:
@@ -106,13 +106,18 @@ def scatter_plot(points: Sequence[Point]) -> Markup:
 
 def _labels(frame: Frame, points: Sequence[Point]) -> list[Markup]:
     """Names beside the dots, moved down where they would overlap."""
-    parts, last = [], -1e9
+    parts, boxes = list[Markup](), list[tuple[float, float, float]]()
     for point in sorted(points, key=lambda item: float(frame.up(item.relevance))):
-        at = max(float(frame.up(point.relevance)) - 6, last + _LINE)
-        last = at
+        name = shorten(one_line(point.name), LABEL)
         is_right = point.accuracy < 0.65
         across = float(frame.across(-max(point.accuracy, 0.46))) + (-8 if is_right else 8)
-        name = shorten(one_line(point.name), LABEL)
+        width = _LETTER * len(name)
+        start, end = (across - width, across) if is_right else (across, across + width)
+        at = float(frame.up(point.relevance)) - 6
+        for other_start, other_end, height in boxes:
+            if start < other_end and other_start < end:
+                at = max(at, height + _LINE)
+        boxes.append((start, end, at))
         parts.append(frame.label(across, at, name, "label end" if is_right else "label"))
     return parts
 

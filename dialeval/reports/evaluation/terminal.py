@@ -1,6 +1,6 @@
 """The answer about each system on the terminal: five facts in five lines."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
@@ -42,26 +42,50 @@ def headline_lines(results: RunResults, width: int = 100) -> list[Text]:
 def warning_lines(results: RunResults) -> list[str]:
     """Warnings of the run that are not about one system, a line each, the first few."""
     results = as_evaluation(results)
-    mentioned = {caution.text for item in headlines(results) for caution in item.warnings}
-    cautions = map(Caution.of, results.warnings)
+    items = headlines(results)
+    mentioned = {caution.text for item in items for caution in item.warnings}
+    flags = [flag for item in items for flag in item.verdict.flags]
+    cautions = [Caution.of(text) for text in results.warnings if not _has_any(text, flags)]
     lines = list(dict.fromkeys(item.short for item in cautions if item.text not in mentioned))
     left = len(lines) - MOST_WARNINGS
     more = [f"{left} more in the report"] if left > 0 else []
     return [*lines[:MOST_WARNINGS], *more]
 
 
+def _has_any(text: str, flags: Sequence[str]) -> bool:
+    """Whether a warning repeats what is known of a verdict, with the system's name before it."""
+    return any(flag in text for flag in flags)
+
+
 def _lines(item: Headline, width: int, in_full: bool) -> list[Text]:
-    room = width - _LABEL
-    facts = {"Why": join_fitting(_reasons(item), room, "; ")}
+    facts = {"Why": (_reasons(item), "")}
     if in_full:
         shorts = [caution.short for caution in item.warnings]
         facts |= {
-            "Trust": join_fitting([item.trust.line], room, ""),
-            "Careful": join_fitting(shorts, room, "; ", count=True) or "nothing to report",
-            "Next": one_line(item.step.line),
+            "Trust": ([item.trust.line], ""),
+            "Careful": (shorts or ["nothing to report"], "count"),
+            "Next": ([item.step.line], "whole"),
         }
-    lines = [_first_line(item, width)]
-    for name, text in facts.items():
+    return [_first_line(item, width), *fact_lines(facts, width)]
+
+
+def fact_lines(facts: Mapping[str, tuple[Sequence[str], str]], width: int) -> list[Text]:
+    """A line for each fact with its name before it, cut to the terminal.
+
+    Args:
+        facts (`Mapping[str, tuple]`):
+            By name, the parts of the fact, the most important first; and `"count"` where those
+            that are left out are counted, or `"whole"` where nothing is cut.
+        width (`int`):
+            Columns of the terminal.
+
+    Returns:
+        `list[Text]`: To be printed unwrapped.
+    """
+    lines = []
+    for name, (parts, how) in facts.items():
+        room = 10**6 if how == "whole" else width - _LABEL
+        text = join_fitting(parts, room, "; ", count=how == "count")
         lines.append(Text.assemble((f"  {name:<{_LABEL - 2}}", "bold"), text))
     return lines
 
