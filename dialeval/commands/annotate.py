@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -248,12 +249,20 @@ def _transfer(
 
 
 def _say_state(store: JudgementStore) -> None:
+    from rich.markup import escape
+
     checks = [item for item in store.items.values() if item.test]
     work, real = len(store.items) - len(checks), sum(item.truth == "real" for item in checks)
     kinds = f" ({real} real, {len(checks) - real} fake)" if store.project.task == "real" else ""
     answers = len([row for row in store.judgements() if not row.test])
+    authors = Counter(
+        candidate.author for item in store.items.values() if not item.test
+        for candidate in item.candidates
+    )  # fmt: skip
+    shown = ", ".join(f"{count:,} {escape(author)}" for author, count in authors.most_common())
+    shown = f" ({shown})" if store.project.task == "real" else ""
     say(
-        f"{work:,} items of the task [bold]{store.project.task}[/], "
+        f"{work:,} items of the task [bold]{store.project.task}[/]{shown}, "
         f"{len(checks)} test questions{kinds}, {store.project.per_item} annotators an item, "
         f"{answers:,} answers so far: [bold]{store.path}[/]"
     )

@@ -1,5 +1,8 @@
 """`dialeval demo`: the main job on the embedded corpus, with nothing to download."""
 
+import shlex
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -34,7 +37,7 @@ def demo(
     out.print(description_tables(description))
     picture = description_plot(description, output_dir / "chitchat.png")
 
-    out.rule("2  Three parts that share no dialogue: for a generator, an evaluator, and the test")
+    out.rule("2  Three parts without a shared dialogue: generator, evaluator, test")
     parts = write_parts(passages, report, options, PARTS, seed, output_dir / "parts")
 
     out.rule("3  Human replies and random ones: does the format alone distinguish them?")
@@ -62,7 +65,7 @@ CONTEXTS = 120
 def _answers(output_dir: Path, test: Any, seed: int) -> dict[str, Any]:
     """Human passages of the test part, and the responses of the systems, by name."""
     from dialeval.commands.generate import load_and_say
-    from dialeval.dialogues import BadInput, ReadOptions, iterate, read
+    from dialeval.dialogues import BadInput, ReadOptions, iterate, read, write_passages
     from dialeval.dialogues.splits import sample_dialogues
     from dialeval.reports.generation import samples_table
     from dialeval.responders.journal import generate
@@ -76,6 +79,7 @@ def _answers(output_dir: Path, test: Any, seed: int) -> dict[str, Any]:
         responders.insert(0, model)
     except BadInput as error:
         say(f"[yellow]Without SmolLM2: {error}[/]")
+    write_passages(human, output_dir / "systems" / "human.jsonl")
     responses = {"human": human}
     replies = {passage.id: passage.response for passage in passages}
     for responder in responders:
@@ -93,9 +97,19 @@ def _evaluate(output_dir: Path, systems: dict[str, Any], seed: int) -> None:
     human = systems.pop("human")
     folder = output_dir / "evaluation"
     run = EvaluationRun(seeds=3, seed=seed, output_dir=str(folder), overwrite=True)
+    data = replace(align(human, systems), command=_as_command(output_dir, systems))
     with progress_bar() as on_progress:
-        results = evaluate(align(human, systems), run, on_progress=on_progress)
+        results = evaluate(data, run, on_progress=on_progress)
     show(results, folder, "table")
+
+
+def _as_command(output_dir: Path, systems: Iterable[str]) -> str:
+    """The same evaluation as a command, from which the page derives the next one."""
+    files = output_dir / "systems"
+    words = ["dialeval", "evaluate", "--human", str(files / "human.jsonl")]
+    for name in systems:
+        words += ["--system", f"{name}={files / name}.jsonl"]
+    return shlex.join([*words, "-o", f"{output_dir / 'evaluation'}-2"])
 
 
 PERTURBED = 30
@@ -115,6 +129,7 @@ def _perturb(output_dir: Path, test: Any, seed: int) -> None:
     except BadInput as error:
         say(f"[yellow]Without SmolLM2 there is nothing to perturb: {error}[/]")
         return
+    say("Its replies are cut at 20 tokens here, to save time.")
     folder = output_dir / "robustness"
     run = RobustnessRun(likelihood=False, seed=seed, output_dir=str(folder), overwrite=True)
     passages = contexts(test, PERTURBED, seed)

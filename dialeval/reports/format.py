@@ -12,6 +12,8 @@ NONE = "–"
 """What a table prints where there is no number."""
 _WORDS = 3
 """Words that a clause has at least, to say something by itself."""
+_OPENED, _CLOSED = re.compile(r"(?<!\w)['\"](?=\w)"), re.compile(r"(?<=[\w.,!?])['\"](?!\w)")
+"""Straight quotation marks before and after what they quote; an apostrophe is neither."""
 _CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
@@ -196,6 +198,8 @@ def first_clause(text: str, most: int = 72) -> str:
         '60 contexts are few'
         >>> first_clause("Nothing to detect.")
         'Nothing to detect'
+        >>> first_clause("bot gives the same response: 'Sure, it's fine.'", 40)
+        'bot gives the same response'
     """
     line = one_line(text).rstrip(".")
     if len(line) <= most:
@@ -209,4 +213,5 @@ def first_clause(text: str, most: int = 72) -> str:
 
 def _is_closed(text: str) -> bool:
     """Whether every parenthesis and quotation mark that is opened is closed."""
-    return all(text.count(one) == text.count(other) for one, other in ("()", "“”"))
+    quotes = len(_OPENED.findall(text)) == len(_CLOSED.findall(text))
+    return quotes and all(text.count(one) == text.count(other) for one, other in ("()", "“”"))

@@ -52,7 +52,7 @@ def format_trait(item: Trait, value: float) -> str:
 
 
 def _signed(value: float) -> str:
-    return f"{value:+.2f}".replace("-", "−")
+    return f"{round(value, 2) + 0.0:+.2f}".replace("-", "−")  # no −0.00
 
 
 HEADS = ("trait", "mean of", "human", "system", "effect", "95 %", "p (Holm)")

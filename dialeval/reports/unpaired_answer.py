@@ -13,7 +13,7 @@ from dialeval.metrics.evaluation_results import (
 )
 from dialeval.metrics.profile_results import Trait
 from dialeval.metrics.unpaired_results import CONFOUNDED, PileVerdict, UnpairedResults
-from dialeval.reports.evaluation.advice import FORMAT_LEAK
+from dialeval.reports.evaluation.advice import FORMAT_LEAK, is_about
 from dialeval.reports.evaluation.headline import grade_of
 from dialeval.reports.evaluation.terminal import fact_lines, join_fitting
 from dialeval.reports.format import (
@@ -204,10 +204,10 @@ def _trust(results: UnpairedResults, verdict: PileVerdict) -> str:
     control = finite(verdict.control)
     if control is None:
         return "not measured: no turns of partners show whether the topics differ"
-    facts = [f"topic control {of_hundred(control)}"]
+    facts = [f"control {of_hundred(control)}"]
     matched = results.get("matched_accuracy", verdict.system, verdict.evaluator)
     if matched is not None:
-        facts.append(f"matched replies {of_hundred(matched.value)}")
+        facts.append(f"matched replies {100 * matched.value:.0f}")
     answers = {DISTINGUISHABLE: "does not explain it", CONFOUNDED: "may explain it"}
     answer = answers.get(verdict.verdict, "was checked")
     return f"the topic {answer} ({', '.join(facts)})"
@@ -216,7 +216,9 @@ def _trust(results: UnpairedResults, verdict: PileVerdict) -> str:
 def _cautions(results: UnpairedResults, verdict: PileVerdict) -> list[str]:
     """What to be careful about, a line each."""
     leaks = [leak.accuracy for leak in results.leaks if leak.system == verdict.system]
-    lines = [first_clause(text, 110) for text in verdict.reservations]
+    about = [text for text in results.warnings if is_about(text, verdict.system)]
+    lines = [first_clause(text, 110) for text in about if "language" in text]
+    lines += [first_clause(text, 110) for text in verdict.reservations]
     for flag in verdict.flags:
         is_leak = flag.startswith(FORMAT_LEAK) and leaks
         leak = f"format leak: one rule alone is right in {of_hundred(max(leaks, default=0))} cases"

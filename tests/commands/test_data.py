@@ -196,6 +196,6 @@ def test_repeated_dialogues_are_left_out_and_said(run, write):
     row = {"context": ["hi"], "response": "hello"}
     path = write("own.jsonl", [row, row, {"context": ["bye"], "response": "see you"}])
     code, _, err = run("data", "convert", path, "-o", "once.jsonl")
-    assert code == 0 and "Left out 1 that occur more than once, word for word" in err
+    assert code == 0 and "Left out 1 repeated dialogue, equal word for word" in err
     code, _, err = run("data", "convert", path, "--keep-duplicates", "-o", "all.jsonl")
     assert code == 0 and "Left out" not in err

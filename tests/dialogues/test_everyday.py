@@ -99,7 +99,7 @@ def test_a_folder_is_read_file_by_file(write, tmp_path):
     assert {passage.response for passage in iterate(passages)} == {*ANSWERS, "hello there"}
     assert len({passage.dialogue_id for passage in iterate(passages)}) == 4
     assert list(report.notes) == [
-        "real: files read 4 as chat.",
+        "real: read 4 files as chat.",
         "Files in no known format were left out: notes.txt.",
     ]
 

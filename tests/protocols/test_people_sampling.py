@@ -227,7 +227,8 @@ def test_the_command_makes_a_project_exports_and_continues(tmp_path, files, monk
     folder = tmp_path / "project"
     words = (human, "--system", f"bot={bot}", "--items", 40, "--generated", 8, "-o", folder)
     assert run(monkeypatch, "annotate", *words, "--prepare") == 0
-    assert "48 items of the task real, 10 test questions" in capsys.readouterr().err
+    said_first = " ".join(capsys.readouterr().err.split())
+    assert "48 items of the task real (20 human, 20 random, 8 bot), 10 test questi" in said_first
     assert len(read_items(folder / "items.jsonl")) == 58
     store = JudgementStore(folder / "judgements.db")
     store.identities.register(["ann", "bob", "cy"])

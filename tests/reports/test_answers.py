@@ -65,7 +65,7 @@ def test_two_piles_are_answered_with_their_control():
     assert "right about 80 of 100 single replies; 50 is chance." in card
     assert "95 % interval 75 to 85, 1,095 human dialogues and 93 of bot, p &lt; .001." in card
     assert "words per turn 7.0 (humans 14.1); “system if it SHOUTS” alone is right in 67" in card
-    assert "Can I trust it? The topic does not explain it (topic control 70 of 100)." in card
+    assert "Can I trust it? The topic does not explain it (control 70 of 100)." in card
     assert "“system if it SHOUTS” alone is right in 67 of 100" in card
     assert "single replies 80 % right in 80 of 100" in card and "topic control 70 %" in card
     assert "Careful: Format leak: one rule alone is right in 67 of 100 cases." in card
@@ -82,7 +82,7 @@ def test_two_piles_have_five_lines_in_the_terminal():
     assert lines[0] == "bot can usually be spotted: right in 80 of 100 (chance 50), 95 % 75 to 85"
     assert [line.split()[0] for line in lines[1:5]] == ["Why", "Trust", "Careful", "Next"]
     assert "words per turn 7.0 (humans 14.1)" in lines[1] and "emoji" not in lines[1]
-    assert "topic control 70 of 100" in lines[2] and "67 of 100" in lines[3]
+    assert "(control 70 of 100)" in lines[2] and "67 of 100" in lines[3]
     assert any("surface" in line and "80 % (75–85)" in line for line in lines[5:])
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from rich.cells import cell_len
 
+from dialeval.metrics.cue_results import Cue
 from dialeval.metrics.evaluation_results import (
     CurvePoint,
 )
@@ -19,6 +20,8 @@ from dialeval.reports.evaluation import (
     to_text,
     warning_lines,
 )
+from dialeval.reports.evaluation.columns import notes_of
+from dialeval.reports.evaluation.headline import cue_phrase
 from dialeval.reports.evaluation.rows import (
     FLAT,
     TOO_FEW_POINTS,
@@ -244,3 +247,50 @@ def test_an_upper_bound_is_marked_in_every_table(evaluation, page):
     assert rf"$\le$ {value}" in to_latex(evaluation)
     assert page.text.count(f"svm-unigram: {UPPER_BOUND}") == 1
     assert page.text.count(f"svm-unigram: {FLAT}") == 2
+
+
+def cue(text: str, rule: str, measures: str, system: float, human: float, kind="format") -> Cue:
+    return Cue("bot", kind, text, "system", system, human, 0.6, 0.5, 0.7, 0.01, rule, measures)
+
+
+@pytest.mark.parametrize(
+    ("item", "phrase"),
+    [(cue("upper-case letters", "system if share of capitals above 6 %", "share of capitals", 0.041,
+          0.0437), "share of capitals: 4.1 % on average, 4.4 % for humans"),
+     (cue("length in tokens", "system if at most 10 tokens", "tokens", 8.55, 13.04, "length"),
+      "length: 8.6 tokens on average, 13.0 for humans"),
+     (cue("length in tokens", "system if 7 to 11 tokens", "tokens", 9.24, 9.21, "length"),
+      "7 to 11 tokens: 9.24 tokens on average, 9.21 for humans"),
+     (cue("repeated response", "system if more than 0 other", "other", 1.3, 0.23, "content"),
+      "other replies with the same words: 1.3 on average, 0.2 for humans")],
+)  # fmt: skip
+def test_the_two_numbers_of_a_cue_differ_where_they_are_not_equal(item, phrase):
+    assert cue_phrase(item) == phrase
+
+
+def test_the_same_response_is_warned_about_first_and_nothing_twice(evaluation):
+    system = evaluation.verdicts[0].system
+    flag = "9 of 60 replies were cut"
+    verdict = replace(evaluation.verdicts[0], flags=(flag,))
+    warnings = (
+        f"{system}: {flag}.",
+        f"{system} gives the same response to every context: 'A, b.'.",
+    )
+    results = replace(evaluation, verdicts=(verdict,), warnings=warnings)
+    careful = next(str(line) for line in headline_lines(results) if "Careful" in str(line))
+    assert careful.split(None, 1)[1].startswith(f"{system} gives the same response to every conte")
+    assert warning_lines(results) == []
+
+
+def test_the_error_of_a_random_guess_is_that_of_the_scenarios_that_were_measured(evaluation):
+    four = notes_of(rows_of(evaluation))
+    assert any("0 is perfect, .25 a random guess" in note for note in four)
+    scenarios = {
+        "scenarios": {key: {} for key in ("human_human", "machine_machine", "human_random")}
+    }
+    three = [
+        replace(row, metric="ere_three", details=scenarios) if row.metric == "ere" else row
+        for row in evaluation.results
+    ]
+    notes = notes_of(rows_of(replace(evaluation, results=tuple(three))))
+    assert any("0 is perfect, .167 a random guess" in note for note in notes)

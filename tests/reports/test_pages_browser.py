@@ -13,10 +13,12 @@ from dialeval.reports.evaluation import render_report
 from dialeval.reports.evaluation.plots import read_scores
 from dialeval.reports.evaluation.replies import Replies
 from dialeval.reports.robustness import render_report as render_robustness
+from dialeval.reports.unpaired import unpaired_page
 from tests.reports import test_att, test_robustness
 from tests.reports.browser import WIDTHS, assert_fits, messages, open_chromium, show
 from tests.reports.invented import invent
 from tests.reports.test_adversarial import study
+from tests.reports.test_answers import piles
 
 pytestmark = pytest.mark.browser
 game_results, robustness_results = test_att.results, test_robustness.results
@@ -177,3 +179,17 @@ def test_a_comparison_is_ranked_by_accuracy(tmp_path):
     assert "95 % 76 to 85, 100 contexts; AdverSuc .200" in page  # 1 - (.2 + .04) and 1 - (.2 - .05)
     [first, second] = re.findall(r'class="range" style="left:([\d.]+)%;width:([\d.]+)%"', page)
     assert first == ("52.0", "18.0") and second == ("72.0", "18.0")  # on a scale from .5 to 1
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_dot_differs_from_what_is_behind_it(browser, tmp_path, scheme):
+    (tmp_path / "piles.html").write_text(unpaired_page(piles()), "utf-8")
+    show(browser, tmp_path / "piles.html", 1200, scheme)
+    colours = browser.execute_script(
+        "return [...document.querySelectorAll('circle.dot')].map(x => [getComputedStyle(x).fill,"
+        " getComputedStyle(x.closest('figure')).backgroundColor])"
+    )
+    assert colours
+    for pair in colours:
+        dot, behind = (sum(map(int, re.findall(r"\d+", colour)[:3])) for colour in pair)
+        assert abs(dot - behind) > 200, pair

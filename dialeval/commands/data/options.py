@@ -112,6 +112,7 @@ def read_files(
         `tuple[Passages, ReadReport]`: The passages, and counts of what was read and dropped.
     """
     from dialeval.dialogues import read
+    from dialeval.reports.format import plural
 
     with counting("Reading") as progress:
         passages, report = read(paths, options, against or (), progress)
@@ -123,8 +124,8 @@ def read_files(
         say(escape(note))
     _say_roles(report, options)
     if report.duplicate_dialogues:
-        count = report.duplicate_dialogues
-        say(f"Left out {count:,} that occur more than once, word for word (--keep-duplicates)")
+        dialogues = plural(report.duplicate_dialogues, "repeated dialogue")
+        say(f"Left out {dialogues}, equal word for word to others (--keep-duplicates keeps them)")
     _say_skipped(report.problems)
     return passages, report
 

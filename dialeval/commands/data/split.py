@@ -66,7 +66,7 @@ def write_parts(
     Returns:
         `dict[str, Passages]`: The parts, by name.
     """
-    from rich.table import Table
+    from rich.table import Column, Table
 
     from dialeval.dialogues import split as split_passages
     from dialeval.dialogues import write_passages
@@ -74,7 +74,7 @@ def write_parts(
     from dialeval.hub.cards import write_dataset_card
 
     written = split_passages(passages, shares, seed)
-    table = Table("part", "share", "dialogues", "passages", "file")
+    table = Table("part", "share", "dialogues", "passages", Column("file", overflow="fold"))
     counts = {}
     for name, part in written.items():
         path = write_passages(part, output_dir / f"{name}.{ending}")

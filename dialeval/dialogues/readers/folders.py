@@ -49,8 +49,10 @@ def read_folder(source: Source) -> Iterator[Dialogue]:
     if not names:
         message = "expected files with conversations, found none."
         raise BadInput(message, source.path, hint="See: dialeval data formats")
-    counts = ", ".join(f"{count:,} as {name}" for name, count in names.items())
-    source.note(f"{source.path.name}: files read {counts}.")
+    counts = ", ".join(
+        f"{count:,} file{'' if count == 1 else 's'} as {name}" for name, count in names.items()
+    )
+    source.note(f"{source.path.name}: read {counts}.")
     if unknown:
         source.note(f"Files in no known format were left out: {_list(unknown)}.")
 

@@ -258,7 +258,8 @@ def pair_piles(human: Passages, system: Passages, name: str) -> PilePair:
     units, shared = _units(*sides)
     if shared:
         warnings.append(
-            f"{shared:,} contexts of {LONG_CONTEXT} words or more are in both piles of {name}: "
+            f"{shared:,} context{' is' if shared == 1 else 's are'} in both piles of {name}, with "
+            f"{LONG_CONTEXT} words or more: "
             "their dialogues are held out together."
         )
     return PilePair(*sides, units, tuple(warnings))

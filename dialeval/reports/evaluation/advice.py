@@ -144,7 +144,7 @@ def warnings_of(
     accuracy, low = finite(verdict.accuracy), finite(verdict.low)
     about = [
         text for text in results.warnings
-        if _is_about(text, system) and not text.startswith(TOO_FEW)  # said where cues would be
+        if is_about(text, system) and not text.startswith(TOO_FEW)  # said where cues would be
     ]  # fmt: skip
     first = (OPTIMISED, f"{system} {SAME_RESPONSE}")
     items = [Caution.of(text) for text in about if any(words in text for words in first)]
@@ -179,7 +179,7 @@ def _leak(results: EvaluationResults, verdict: Verdict, row: Row) -> list[Cautio
     return [Caution(f"Format leak: {alone}", f"{text}.")]
 
 
-def _is_about(warning: str, system: str) -> bool:
+def is_about(warning: str, system: str) -> bool:
     """Whether a warning of the run names a system."""
     return bool(re.search(rf"(?<!\w){re.escape(system)}(?!\w)", warning))
 

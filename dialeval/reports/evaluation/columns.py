@@ -89,8 +89,8 @@ def notes_of(rows: Sequence[Row], columns: Sequence[Column] | None = None) -> li
     measured = [row for row in rows if row.ere is not None]
     all_three = bool(measured) and all(row.three_scenarios for row in measured)
     guess = ".167" if all_three else ".25"
-    reading = READING_ERE if only_reliability(rows) else READING
-    reading = tuple(line.format(guess=guess) for line in reading)
+    lines = READING_ERE if only_reliability(rows) else READING
+    reading = tuple(line.format(guess=guess) for line in lines)
     shown = [column.name for column in (columns_of(rows) if columns is None else columns)]
     if "context gain" in shown:
         reading = (*reading, _WITHOUT_CONTEXT)

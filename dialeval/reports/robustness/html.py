@@ -7,13 +7,17 @@ from typing import Any
 from dialeval.files import atomic_write_text
 from dialeval.metrics.results import RESULTS, Result
 from dialeval.metrics.robustness_results import (
+    INCONCLUSIVE,
     NORMAL,
+    OVER_SENSITIVE,
+    OVER_STABLE,
     RobustnessExample,
     RobustnessResults,
     RobustnessVerdict,
     StrategyCoverage,
     SystemRow,
 )
+from dialeval.reports.evaluation.advice import is_about
 from dialeval.reports.format import (
     NONE,
     finite,
@@ -134,8 +138,22 @@ def _card(results: RobustnessResults, system: SystemRow) -> dict[str, Any]:
         "headline": headline(results, system.name),
         "ranks": strategy_ranks(results, system.name),
         "more": describe_system(system),
+        "cautions": [text for text in results.warnings if is_about(text, system.name)],
+        "step": _next_step([row["verdict"] for row in rows]),
         "rows": rows,
     }
+
+
+def _next_step(verdicts: Sequence[str]) -> str:
+    """What to do next about a system, by the worst of its verdicts."""
+    if OVER_SENSITIVE in verdicts or OVER_STABLE in verdicts:
+        return (
+            "read the worst examples below, and train the system against these perturbations "
+            "(accelerate launch recipes/robust.py)."
+        )
+    if INCONCLUSIVE in verdicts or not verdicts:
+        return "measure more contexts (--limit) where a verdict is inconclusive."
+    return "try further strategies (dialeval list perturbations)."
 
 
 def _heat_row(results: RobustnessResults, strategy: StrategyCoverage) -> dict[str, Any]:

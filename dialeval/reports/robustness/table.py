@@ -93,9 +93,9 @@ def table_two(results: RobustnessResults) -> Table:
     table = _grid("Against the reference (as Table 2)", results, list(columns.values()))
     _fill(table, results, rows, columns, format_quality)
     table.caption = Text(
-        "N-test in the first row, A-test below. Times 100, except log p (per token of the "
-        "reference). Over all contexts, edited or not. * differs significantly from Normal Input "
-        "on the edited ones (p < .05)."
+        "Normal contexts in the first row, perturbed ones below. Times 100, except log p (per "
+        "token of the reference). Over all contexts, edited or not. * differs significantly from "
+        "Normal Input on the edited ones (p < .05)."
     )
     return table
 
