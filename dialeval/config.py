@@ -27,9 +27,10 @@ def parse_config(*schemas: type, argv: Sequence[str] | None = None) -> tuple[Any
     path, argv = _config_path(argv)
     parser = _parser(schemas)
     if path is not None:
-        known = {action.dest: action for action in parser._actions}
-        for key, value in _typed_settings(path, schemas).items():
-            known[key].default, known[key].required = value, False
+        settings = _typed_settings(path, schemas)
+        for action in parser._actions:  # a switch that is on has two of them: --x and --no_x
+            if action.dest in settings:
+                action.default, action.required = settings[action.dest], False
     return tuple(parser.parse_args_into_dataclasses(argv, look_for_args_file=False))
 
 

@@ -54,6 +54,21 @@ def test_a_file_wins_over_defaults_and_the_command_line_over_the_file(tmp_path):
     assert "resume=True" in text
 
 
+@pytest.mark.parametrize("text, argv, expected", [
+    ("", [], True), ("control: false", [], False), ("control: true", [], True),
+    ("control: false", ["--control", "true"], True), ("control: true", ["--no_control"], False),
+])  # fmt: skip
+def test_a_file_turns_a_switch_off_that_is_on_by_default(tmp_path, text, argv, expected):
+    @dataclass
+    class Switches:
+        control: bool = True
+
+    path = tmp_path / "config.yaml"
+    path.write_text(text or "{}", encoding="utf-8")
+    [switches] = parse_config(Switches, argv=["--config", str(path), *argv])
+    assert switches.control is expected
+
+
 def test_underscores_and_repeated_options_are_understood():
     text = run("--max_pairs", "3", "--data", "a", "--data", "b", "--temperatures", "2")
     assert "data=['a', 'b'], max_pairs=3" in text

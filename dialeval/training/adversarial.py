@@ -76,8 +76,8 @@ class AdversarialTrainer(AdversarialMeasures):
     def negatives(self, steps: Sequence[int]) -> Iterator[list[Passage]]:
         """Samples for some D-steps of a round, between which the generator does not change.
 
-        Several steps are drawn in one batch: decoding 160 contexts takes less than half of the time
-        of decoding 32 five times.
+        Several steps are drawn in one batch, which takes .6 of the time of five batches of 16
+        contexts, and .76 of that of 32 (a GPT-2 of 2 million parameters on a CPU).
         """
         rows = [self._rows(DISCRIMINATOR, step)[self.rank :: self.ranks] for step in steps]
         together = max(1, _TOGETHER // self.config.adversarial_batch)
