@@ -97,7 +97,12 @@ BASES = {
     "report": "report material/runs/eval",
     "compare": "compare material/runs/eval",
     "check": "check material/runs/eval",
-    "transfer": "transfer --help",
+    "transfer": "transfer --human material/human.jsonl --system bot=material/bot.jsonl "
+    "--limit 24 -o out",
+    "audit": "audit material/human.jsonl --machine material/bot.jsonl --folds 2 --seeds 1 "
+    "--resamples 50 -o out",
+    "analyse": "analyse -d material/svm --data material/human.jsonl --data material/bot.jsonl "
+    "--limit 24 --resamples 50 --pictures 1 --device cpu -o out",
     "panel": "panel material/runs/eval",
     "annotate": " ".join(material.ANNOTATE),
     "agreement": "agreement material/project",

@@ -1,5 +1,11 @@
-"""The fuzz harness: `python -m tests.faults.fuzz 2500` prints how bad inputs end."""
+"""The fuzz harness: `python -m tests.faults.fuzz 2500` prints how bad inputs end.
 
+`--seed 7` draws other cases, `--part 2/5` runs the second fifth of them, and `--log cases.jsonl`
+writes down how each ended, so that the accepted ones can be read.
+"""
+
+import argparse
+import json
 import random
 import sys
 import tempfile
@@ -27,7 +33,27 @@ def fuzz(
     Returns:
         `list[tuple[str, Outcome]]`: Name of each case, and how it ended.
     """
-    drawn = draw(folder, most, seed)
+    return run_all(folder, draw(folder, most, seed), seconds)
+
+
+def run_all(
+    folder: Path, drawn: list[cases.Case], seconds: float = 1e9, log: Path | None = None
+) -> list[tuple[str, harness.Outcome]]:
+    """Run cases, one after the other.
+
+    Args:
+        folder (`Path`):
+            Working folder; the material is in it.
+        drawn (`list[Case]`):
+            The cases.
+        seconds (`float`, *optional*):
+            Stops after this time.
+        log (`Path`, *optional*):
+            JSON lines to which the end of each case is added.
+
+    Returns:
+        `list[tuple[str, Outcome]]`: Name of each case, and how it ended.
+    """
     start, outcomes = time.monotonic(), []
     for case in drawn:
         if time.monotonic() - start > seconds:
@@ -38,6 +64,9 @@ def fuzz(
             refuse=case.refuse,
         )  # fmt: skip
         outcomes.append((case.name, outcome))
+        if log is not None:
+            with log.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"name": case.name, **vars(outcome)}) + "\n")
         if outcome.kind not in harness.GOOD:
             print(f"{len(outcomes)}: {outcome.kind}: {outcome.origin}   {case.name}", flush=True)
         elif not len(outcomes) % 100:
@@ -59,12 +88,20 @@ def draw(folder: Path, most: int, seed: int) -> list[cases.Case]:
     return drawn[:most]
 
 
-def main(most: int) -> int:
+def main(words: list[str]) -> int:
     """Print the counts; the exit code says whether all ended well."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("most", type=int, nargs="?", default=2500)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--part", default="1/1")
+    parser.add_argument("--log", type=Path)
+    given = parser.parse_args(words)
+    part, parts = map(int, given.part.split("/"))
     harness.warm_up()
     with tempfile.TemporaryDirectory(prefix="dialeval-fuzz-") as name:
         print("material:", material.build(Path(name)))
-        outcomes = fuzz(Path(name), most)
+        drawn = draw(Path(name), given.most, given.seed)[part - 1 :: parts]
+        outcomes = run_all(Path(name), drawn, log=given.log)
     print(harness.summary("bad inputs", outcomes, 400))
     slow = sorted(outcomes, key=lambda pair: -pair[1].seconds)[:10]
     print("slowest:", *(f"{o.seconds:.1f} s {n[:150]}" for n, o in slow), sep="\n  ")
@@ -74,4 +111,4 @@ def main(most: int) -> int:
 if __name__ == "__main__":
     import tests.conftest  # noqa: F401  # offline, with a fresh cache
 
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 2500))
+    sys.exit(main(sys.argv[1:]))

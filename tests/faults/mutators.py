@@ -8,7 +8,8 @@ from typing import Any
 
 LEAVES: tuple[Any, ...] = (
     None, True, "x", "", 0, -1, 1e308, float("nan"), float("inf"), [], {}, [[]], ["x"], {"x": 1},
-    "../../x", "[/b]", "\x1b[31mred", "\ud83d", 10**30,
+    "../../x", "[/b]", "\x1b[31mred", "\ud83d", 10**30, 10**400, "\u202egnp.exe", "\u200b",
+    "a\nb", "=1+1", {"$ref": "#"},
 )  # fmt: skip
 """Values of another type, or at the edge of their type."""
 VALUES = (
@@ -41,6 +42,13 @@ def bytes_of(data: bytes, rng: random.Random) -> Iterator[tuple[str, bytes]]:
     yield "string", b'"text"\n'
     yield "deep", b"[" * 100_000
     yield "number", b"1e999\n"
+    yield "long number", b"9" * 5_000 + b"\n"
+    yield "deep value", data.replace(b":", b":" + b"[" * 100_000, 1)
+    yield "twice", data.replace(b'"response":', b'"response": "other", "response":')
+    yield "invisible", data.replace(b" ", "\u200b\u202e\ufeff".encode())
+    yield "long line", data.replace(b" ", b" " + b"word " * 200_000, 1)
+    yield "carriage returns", data.replace(b"\n", b"\r")
+    yield "line separators", data.replace(b" ", "\u2028\x85".encode())
     scattered = bytearray(data)
     for _ in range(min(8, size)):
         scattered[rng.randrange(size)] = rng.randrange(256)
