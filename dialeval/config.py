@@ -152,12 +152,14 @@ def _settings(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise BadInput("no such file.", path, hint="Give --config a YAML file of settings.")
     try:
-        settings = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+        settings = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         line = getattr(getattr(error, "problem_mark", None), "line", None)
         number = None if line is None else line + 1
         hint = "Fix that line." if number else "Write it as UTF-8 text of `name: value` lines."
         raise BadInput("expected YAML.", path, number, hint) from None
+    if settings is None:  # all defaults would be a full-size run that nobody asked for
+        raise BadInput("it has no settings.", path, hint="Add one, or leave out --config.")
     if not isinstance(settings, dict):
         raise BadInput(
             "expected settings as `name: value` lines.", path, hint="See recipes/configs."
@@ -166,7 +168,7 @@ def _settings(path: Path) -> dict[str, Any]:
 
 
 def plain_errors() -> None:
-    """Let bad input end a recipe with its one line; anything else keeps its traceback."""
+    """Let bad input end a recipe with its one line and code 2; all else keeps its traceback."""
 
     def show(kind: type[BaseException], error: BaseException, trace: Any) -> None:
         message = sentence_of(error)
@@ -174,5 +176,6 @@ def plain_errors() -> None:
             sys.__excepthook__(kind, error, trace)
         else:
             print(f"Error: {printable(message)}", file=sys.stderr)
+            sys.exit(2)
 
     sys.excepthook = show

@@ -30,6 +30,10 @@ def atomic_write(path: Path | str, mode: str = "w") -> Iterator[IO[Any]]:
             file.flush()
             os.fsync(file.fileno())  # the new name must not come to disk before the content
         os.replace(partial, path)
+    except OSError as error:
+        if error.filename in (None, str(partial)):  # a full disk does not say for which file
+            error.filename = str(path)
+        raise
     finally:
         partial.unlink(missing_ok=True)
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,11 +21,12 @@ def read_json(path: Path, hint: str = AGAIN) -> Any:
     """The value of a JSON file.
 
     Raises:
-        BadInput: It is no JSON, no UTF-8, nested too deeply, or has half a character.
+        BadInput: It is no JSON, no UTF-8, nested too deeply, or has half a character or a number
+            that no float can hold.
     """
     try:
         text = path.read_text(encoding="utf-8")
-        value = json.loads(text)
+        value = json.loads(text, parse_int=_whole_number)
         if "\\ud" in text or "\\uD" in text:
             json.dumps(value, ensure_ascii=False).encode("utf-8")
         return value
@@ -38,6 +40,19 @@ def read_json(path: Path, hint: str = AGAIN) -> Any:
         raise BadInput(message, path, hint=hint) from None
     except RecursionError:
         raise BadInput("expected JSON, but it is nested too deeply.", path, hint=hint) from None
+    except OverflowError as error:
+        raise BadInput(f"{error}.", path, hint=hint) from None
+
+
+def _whole_number(text: str) -> int:
+    """The number, where code that computes with it can make it a float.
+
+    Raises:
+        OverflowError: It is larger than any float.
+    """
+    if math.isinf(float(text)):
+        raise OverflowError(f"a whole number in it is too large: {text[:8]}... ({len(text)} digits)")
+    return int(text)
 
 
 def read_object(
@@ -90,8 +105,8 @@ def check_type(key: str, value: Any, expected: type | tuple[type, ...]) -> None:
     if not is_kind:
         names = " or ".join(_NAMES.get(kind, kind.__name__) for kind in kinds)
         raise BadInput(f"`{key}` is {names}, but got {_name(value)}.")
-    if isinstance(value, float) and not math.isfinite(value):
-        raise BadInput(f"`{key}` is a finite number, but got {value}.")
+    if isinstance(value, int | float) and not abs(value) <= sys.float_info.max:
+        raise BadInput(f"`{key}` is a finite number, but got {value!r:.20}.")
 
 
 def _name(value: Any) -> str:

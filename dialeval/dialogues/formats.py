@@ -350,6 +350,8 @@ def _table_columns(path: Path, first: str) -> list[str]:
 
 
 def _similar_names(path: Path) -> str:
+    if str(path) == "-":
+        return "Standard input is written /dev/stdin."
     names = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
     close = get_close_matches(path.name, names, n=3)
     hint = f"Did you mean {', '.join(close)}? " if close else "Check the name. "

@@ -111,6 +111,10 @@ def read(
         files.append(file)
         columns.extend(part)
         report.add(counts)
+    if report.problems and not any(file.rows for file in files):
+        first, count = report.problems[0], len(report.problems)
+        message = f"none of the records can be used; {count:,} are bad, the first: {first.message}"
+        raise BadInput(message, first.path, first.line, first.hint)
     check_role_exists(options.role, report.speakers, str(paths[0]))
     if options.side and not options.role:
         check_one_role(report.roles, str(paths[0]), report.dialogues)

@@ -3,11 +3,12 @@
 import atexit
 import csv
 import json
+import math
 import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from itertools import count, islice
@@ -311,7 +312,19 @@ def _writer(path: Path) -> tuple[Callable[[Passages, IO], None], str]:
 
 
 def _dump(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=_as_text)
+    try:
+        return json.dumps(value, ensure_ascii=False, default=_as_text, allow_nan=False)
+    except ValueError:  # JSON has no NaN and no infinity, and few readers take them
+        return json.dumps(_finite(value), ensure_ascii=False, default=_as_text)
+
+
+def _finite(value: Any) -> Any:
+    """The value with `None` for numbers that are not finite."""
+    if isinstance(value, Mapping):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _as_text(value: Any) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Union, get_args, get_origin, ge
 from dialeval._version import __version__
 from dialeval.errors import BadInput
 from dialeval.files import atomic_write
+from dialeval.saved import read_json
 
 if TYPE_CHECKING:
     import pandas
@@ -231,10 +232,7 @@ def read_results(path: Path) -> dict[str, Any]:
     """
     if not path.is_file():
         raise BadInput("no such file.", path, hint=_HINT)
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise BadInput(f"expected JSON, but {error}.", path, hint=_HINT) from error
+    content = read_json(path, _HINT)
     if not isinstance(content, dict):
         kind = type(content).__name__
         raise BadInput(f"expected an object with `results`, but found a {kind}.", path, hint=_HINT)

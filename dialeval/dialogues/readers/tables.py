@@ -113,7 +113,8 @@ def _parquet_rows(file: Any, source: Source) -> Iterator[dict[str, Any] | BadInp
             batch = next(batches, None)
         except Exception as error:
             hint = "Copy or write the file again."
-            message = f"the rest of the file cannot be read: {error}."
+            reason = " ".join(str(error).split()).rstrip(".")
+            message = f"the rest of the file cannot be read: {reason}."
             source.report(BadInput(message, source.path, hint=hint))
             return
         if batch is None:
@@ -216,7 +217,7 @@ def _parsed_list(cell: str) -> list[Any]:
     if cell.startswith("["):
         try:
             return json.loads(cell)
-        except json.JSONDecodeError:
+        except (ValueError, RecursionError):
             return [cell]  # a turn that happens to start with a bracket
     return [cell]
 
@@ -282,4 +283,6 @@ def _raise_missing(name: str, column: str, record: Mapping[str, Any]) -> None:
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, list | tuple | Mapping):
+        raise BadInput(f"expected a text or a number as a name, found {value!r:.60}.")
     return "" if value is None else str(value)
