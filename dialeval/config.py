@@ -10,7 +10,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from dialeval.errors import BadInput, sentence_of
 from dialeval.settings.checks import METADATA
-from dialeval.terminal import printable
+from dialeval.terminal import prepare_streams, printable
 
 
 def parse_config(*schemas: type, argv: Sequence[str] | None = None) -> tuple[Any, ...]:
@@ -169,6 +169,8 @@ def _settings(path: Path) -> dict[str, Any]:
 
 def plain_errors() -> None:
     """Let bad input end a recipe with its one line and code 2; all else keeps its traceback."""
+
+    prepare_streams()
 
     def show(kind: type[BaseException], error: BaseException, trace: Any) -> None:
         message = sentence_of(error)

@@ -102,6 +102,8 @@ def sentence_of(error: BaseException) -> str | None:
         return f"a file is no UTF-8 text: it has the byte 0x{byte:02x}. {hint}"
     if isinstance(error, RecursionError) and "JSON" in str(error):
         return "expected JSON, but it is nested too deeply. Use another file."
+    if isinstance(error, OverflowError) and str(error).startswith(("int too", "Python int too")):
+        return "a whole number in a file or a setting is too large. Use a smaller one."
     if isinstance(error, OSError):
         return _of_system(error)
     if _is_database_error(error):

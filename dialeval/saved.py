@@ -51,7 +51,7 @@ def _whole_number(text: str) -> int:
         OverflowError: It is larger than any float.
     """
     if math.isinf(float(text)):
-        raise OverflowError(f"a whole number in it is too large: {text[:8]}... ({len(text)} digits)")
+        raise OverflowError(f"a number in it is too large: {text[:8]}... ({len(text)} digits)")
     return int(text)
 
 

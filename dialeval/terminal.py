@@ -1,6 +1,9 @@
 """Text on the terminal: only our own styles, and no control characters of somebody else's data."""
 
+import codecs
+import os
 import re
+import sys
 from typing import Any
 
 from rich.console import Console
@@ -21,6 +24,30 @@ def printable(text: str) -> str:
         'a\\\\x1b[31mb\\ttab'
     """
     return _CONTROL.sub(lambda match: repr(match[0])[1:-1], text)
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    r"""What an encoding does not have, as JSON writes it: `\u4f60`."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
+    units = (text[index : index + 2].hex() for index in range(0, len(text), 2))
+    return "".join(f"\\u{unit}" for unit in units), error.end
+
+
+def prepare_streams() -> None:
+    """Let every text be printed, whatever the encoding, and also where a stream is closed.
+
+    A character that a terminal or a pipe in ASCII or Latin-1 does not have is written as its
+    code, so that JSON stays JSON.
+    """
+    codecs.register_error("dialeval.escape", _escaped)
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed by whoever started the process
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="dialeval.escape")
 
 
 class SafeConsole(Console):

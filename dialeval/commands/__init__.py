@@ -2,7 +2,9 @@
 
 import logging
 import os
+import signal
 import sys
+import threading
 from typing import Any
 
 import typer
@@ -40,6 +42,7 @@ from dialeval.commands import (
 from dialeval.commands.settings import UNDERSCORES
 from dialeval.errors import BadInput, sentence_of
 from dialeval.progress import prepare_libraries
+from dialeval.terminal import prepare_streams
 
 
 class _Commands(TyperGroup):
@@ -133,8 +136,17 @@ def _check_arguments() -> None:
             raise BadInput(f"the argument {argument!r} is no UTF-8 text.", hint=hint)
 
 
+def _clean_up_on_sigterm() -> None:
+    """Let a process that is asked to end remove its temporary files, as after Ctrl-C."""
+    is_main = threading.current_thread() is threading.main_thread()
+    if is_main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+
+
 def main() -> None:
     """Run the command line; bad input ends in one clear sentence, not in a traceback."""
+    prepare_streams()
+    _clean_up_on_sigterm()
     prepare_libraries()
     try:
         _check_arguments()

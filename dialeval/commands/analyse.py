@@ -32,7 +32,7 @@ def analyse(
                      "likelihood: smollm2, a generator's folder, a Hub name."),
     ] = None,
     limit: o.Limit = None,
-    device: Annotated[str | None, typer.Option(help="cpu, cuda or mps.")] = None,
+    device: o.Device = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, unrounded.")] = False,
     author: o.Author = None,
 ) -> None:  # fmt: skip

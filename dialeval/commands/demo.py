@@ -9,13 +9,14 @@ from typing import Annotated, Any
 import typer
 
 from dialeval.commands.console import out, progress_bar, say
+from dialeval.commands.data import options as o
 
 
 def demo(
     output_dir: Annotated[
         Path, typer.Option("--output-dir", "-o", help="Folder for reports, pictures and data.")
     ] = Path("runs/demo"),
-    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
+    seed: o.Seed = 0,
 ) -> None:
     """Show every step on the embedded corpus: data, leaks, systems, evaluation, robustness.
 

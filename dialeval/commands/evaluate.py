@@ -203,7 +203,7 @@ def _read_pairs(
     """The human answers, a second human's, and the systems', from one table."""
     from dialeval.dialogues import BadInput, by_author
     from dialeval.dialogues.authors import authors as count_authors
-    from dialeval.dialogues.columns import column_names
+    from dialeval.dialogues.columns import FIELDS, column_names
     from dialeval.protocols.evaluation.systems import read_human
 
     named = {name: column for name, sign, column in (s.partition("=") for s in systems) if sign}
@@ -211,7 +211,7 @@ def _read_pairs(
         hint = "For example --context prompt --human human_answer --system bot=bot_answer"
         raise BadInput("--pairs needs the columns of the human and of each system.", hint=hint)
     authors = {"human" if at == 0 else f"human_{at + 1}": name for at, name in enumerate(human)}
-    columns = column_names(inputs.column or []) | {"context": inputs.context or "context"}
+    columns = column_names(inputs.column or [], FIELDS) | {"context": inputs.context or "context"}
     options = o.read_options(
         inputs, allow_empty=True, columns=columns, answers={**authors, **named}
     )

@@ -229,7 +229,7 @@ def setting(text: str) -> tuple[str, Any]:
         raise BadInput(f"expected name=value, but got {text!r}.", hint=hint)
     try:
         parsed = json.loads(value.lower())
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         return key, value
     return key, tuple(parsed) if isinstance(parsed, list) else parsed
 
@@ -240,6 +240,7 @@ def _check_responder(job: GenerationJob) -> None:
     from dialeval.registry import unknown_name
     from dialeval.responders import RESPONDERS, parse_spec
 
+    _check_used(job)
     if not job.responder:
         return
     if parse_spec(job.responder).kind == "generator":
@@ -249,6 +250,21 @@ def _check_responder(job: GenerationJob) -> None:
         raise BadInput("the endpoint needs the name of its model.", hint=hint)
     if job.responder == "stored" and not job.answers:
         raise BadInput("no file of stored responses.", hint="Give it with --answers.")
+
+
+def _check_used(job: GenerationJob) -> None:
+    """Refuse what the responder would ignore."""
+    from dialeval.dialogues import BadInput
+
+    readers = {"text": ("constant",), "answers": ("stored",), "url": ("endpoint",)}
+    usual = GenerationJob()
+    for name, responders in readers.items():
+        if getattr(job, name) != getattr(usual, name) and job.responder not in responders:
+            message = f"--{name} is only for --responder {' or '.join(responders)}."
+            raise BadInput(message, hint=f"Leave out --{name}, or choose that responder.")
+    if job.model and job.responder and job.responder != "endpoint":
+        message = f"--responder {job.responder} stands in for a model, but --model is given too."
+        raise BadInput(message, hint="Leave out one of them.")
 
 
 def _source(job: GenerationJob, options: ReadOptions) -> dict[str, Any]:

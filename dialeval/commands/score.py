@@ -22,9 +22,7 @@ def score(
         Path, typer.Option("--output", "-o", help="File to write: .jsonl, .csv, .tsv, .parquet")
     ] = Path("scored.jsonl"),
     author: o.Author = None,
-    device: Annotated[
-        str | None, typer.Option(help="cpu, cuda, cuda:1 or mps; the best available by default.")
-    ] = None,
+    device: o.Device = None,
     max_tokens: Annotated[
         int | None, typer.Option(help="Tokens of a batch, padding included.")
     ] = None,

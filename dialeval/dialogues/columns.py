@@ -6,24 +6,30 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dialeval.dialogues.sources import BadInput
+from dialeval.dialogues.sources import SCHEMA_COLUMNS, BadInput
 from dialeval.dialogues.storage import atomic_write
 
 NEEDED = ("context", "response")
+FIELDS = (*SCHEMA_COLUMNS, "text", "order")
+"""What a column of a table can be; the last two where each row is one turn."""
 
 
-def column_names(pairs: Sequence[str]) -> dict[str, str]:
-    """Names of columns from `FIELD=NAME` options.
+def column_names(pairs: Sequence[str], known: Sequence[str] = ()) -> dict[str, str]:
+    """Names of columns from `FIELD=NAME` options; the fields are any, or one of those `known`.
 
     Examples:
         >>> column_names(["response=reply"])
         {'response': 'reply'}
     """
     for pair in pairs:
-        if "=" not in pair:
+        field, _, name = pair.partition("=")
+        if not (field and name):
             raise BadInput(
                 f"expected COLUMN=NAME, but got {pair!r}.", hint="--column response=reply"
             )
+        if known and field not in known:
+            hint = f"It is one of {', '.join(known)}, then = and its name in the file."
+            raise BadInput(f"--column {pair}: {field!r} is no column of ours.", hint=hint)
     return dict(pair.split("=", 1) for pair in pairs)
 
 

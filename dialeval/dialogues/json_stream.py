@@ -68,6 +68,9 @@ class JsonStream:
                     line = self.line + self.text.count("\n", self.at, error.pos)
                     message = f"expected JSON, but {error.msg.lower()}."
                     raise BadInput(message, line=line, hint="Fix the file.") from None
+            except ValueError:  # Python converts no more than 4,300 digits
+                message = "expected JSON, but a number in it has too many digits."
+                raise BadInput(message, line=self.line, hint="Fix the file.") from None
             else:
                 if end < len(self.text) or self.is_end:
                     start, line = self.at, self.line
@@ -144,6 +147,6 @@ def is_document(first: str, second: str | None) -> bool:
     except json.JSONDecodeError as error:
         is_open = error.pos >= len(text) and not error.msg.startswith("Unterminated")
         return is_open and not (text.startswith("{") and (second or "").startswith("{"))
-    except RecursionError:
+    except (ValueError, RecursionError):
         return False
     return isinstance(value, list) and second is None

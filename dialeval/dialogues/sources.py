@@ -194,8 +194,10 @@ class Source:
             problem, line = HALF, None
         except json.JSONDecodeError as error:
             problem, line = f"{error.msg.lower()} at column {error.colno}", error.lineno
-        except (ValueError, RecursionError) as error:  # a huge number, or too deep a nesting
-            problem, line = str(error), None
+        except RecursionError:
+            problem, line = "it is nested too deeply", None
+        except ValueError:  # Python converts no more than 4,300 digits
+            problem, line = "a number in it has too many digits", None
         hint = "Fix the line, or skip such lines with --skip-bad."
         raise BadInput(f"expected JSON, but {problem}.", self.path, number or line, hint)
 

@@ -6,6 +6,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from dialeval.downloads import BadInput
+from dialeval.metrics.results import Result
 from dialeval.saved import read_object
 
 SCORER, GENERATOR = "scorer.json", "generator.json"
@@ -21,6 +22,7 @@ KINDS = {
     "evaluation": "dataset",
 }
 """Kinds that can be pushed, and their type of repository."""
+_AGAIN = "Create it again."
 
 
 @dataclass(frozen=True)
@@ -87,8 +89,26 @@ def recognise(path: Path | str) -> Item:
     file = {"discriminator": SCORER, "generator": GENERATOR, "dataset": MANIFEST}.get(kind)
     settings = read(file) if file in names else {}
     results = read(RESULTS) if RESULTS in names else {}
+    _check_results(results, path / RESULTS)
     config = next((read(name) for name in _configs(names) if (path / name).is_file()), {})
     return Item(path, kind, identity, settings, results, config)
+
+
+def _check_results(content: dict[str, Any], path: Path) -> None:
+    """Refuse damaged results: a card shows their numbers to everyone.
+
+    Raises:
+        BadInput: One of them is no result; says which.
+    """
+    rows = content.get("results", [])
+    if not isinstance(rows, list):
+        raise BadInput(f"`results` is a list, but got {rows!r:.40}.", path, hint=_AGAIN)
+    for number, row in enumerate(rows):
+        try:
+            Result.from_dict(row)
+        except (TypeError, ValueError, AttributeError) as error:
+            message = f"`results.{number}` is no result: {error}"
+            raise BadInput(message, path, hint=_AGAIN) from None
 
 
 def identify(names: Collection[str], read: Callable[[str], dict[str, Any]]) -> str:
@@ -138,4 +158,4 @@ def _writes(names: Collection[str], read: Callable[[str], dict[str, Any]]) -> bo
 
 def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object from a file; empty if there is no file."""
-    return read_object(path, hint="Create it again.") if path.is_file() else {}
+    return read_object(path, hint=_AGAIN) if path.is_file() else {}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Union, get_args, get_origin, ge
 from dialeval._version import __version__
 from dialeval.errors import BadInput
 from dialeval.files import atomic_write
-from dialeval.saved import read_json
+from dialeval.saved import check_type, read_json
 
 if TYPE_CHECKING:
     import pandas
@@ -31,6 +31,13 @@ REPLIES = "replies.parquet"
 SCHEMA_VERSION = 2
 """Version of `results.json`; 1 had `remarks`, `judge` keys and the verdict names of 0.1."""
 _HINT = "Give the --output-dir of a finished run."
+_ROW: dict[str, Any] = {
+    **dict.fromkeys(("metric", "system", "evaluator", "signature"), str),
+    **dict.fromkeys(("value", "low", "high"), (float, type(None))),
+    "n": int,
+    "details": (dict, type(None)),
+}
+"""Types of the keys of a result in JSON."""
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "torch", "transformers")
 
 
@@ -82,6 +89,8 @@ class Result:
             raise ValueError(
                 f"A result needs {', '.join(names[:-1])}; {', '.join(missing)} missing."
             )
+        for name, types in _ROW.items():
+            check_type(name, row.get(name), types)
         values = {name: row[name] for name in names[:-1]}
         values |= {name: _number(row[name]) for name in ("value", "low", "high")}
         others = {name: value for name, value in row.items() if name not in names}

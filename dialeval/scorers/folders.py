@@ -25,8 +25,11 @@ _TYPES: dict[str, Any] = {
     "temperature": (float, type(None)),
     "fingerprint": (str, type(None)),
     "training": (dict, type(None)),
+    "settings": (dict, type(None)),
+    "higher_is_human": (bool, type(None)),
+    "turned": (bool, type(None)),
 }
-"""Types of the keys that all kinds of scorers have."""
+"""Types of the keys that scorers have, of all kinds or of some."""
 
 
 def save_scorer(scorer: Any, folder: Path | str) -> Path:

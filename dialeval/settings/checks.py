@@ -10,6 +10,7 @@ What a field accepts follows from its type, its default and its metadata:
 """
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import MISSING, Field, fields
 from functools import cache
@@ -121,8 +122,21 @@ def _problem_of_text(item: Field[Any], value: Any) -> str:
         return "is a text"
     if "\0" in str(value):
         return "has no null character"
+    if item.name == "device":
+        return problem_of_device(str(value))
     may_be_empty = _default(item) == ""
     return "" if str(value).strip() or may_be_empty else "is not empty"
+
+
+def problem_of_device(name: str) -> str:
+    """What a device can be, if this is none.
+
+    Examples:
+        >>> problem_of_device("cuda:1"), problem_of_device("gpu")
+        ('', 'is cpu, cuda, cuda:1, mps or xpu')
+    """
+    is_known = re.fullmatch(r"cpu|mps|(cuda|xpu)(:\d{1,3})?", name)
+    return "" if is_known else "is cpu, cuda, cuda:1, mps or xpu"
 
 
 def _is_number(value: Any) -> bool:

@@ -10,6 +10,9 @@ def _option(help: str, *flags: str) -> dict[str, Any]:
     return {"help": help, "flags": flags}
 
 
+_CHOICES = {"responses": ("every", "last", "one"), "filter": ("none", "li", "bruni")}
+
+
 @dataclass(frozen=True)
 class InputSettings:
     """Reading the data."""
@@ -80,6 +83,22 @@ class InputSettings:
             raise BadInput(f"--num-proc is at least 1, but got {self.num_proc}.")
         if self.role is not None and not self.role.strip():
             raise BadInput("--role is empty.", hint="Name a role: --role user")
+        for name, choices in _CHOICES.items():
+            if getattr(self, name) not in choices:
+                message = f"--{name} is {', '.join(choices)}, but got {getattr(self, name)!r:.60}."
+                raise BadInput(message)
+        for name in ("response", "context"):
+            self._check_limits(name, getattr(self, f"min_{name}"), getattr(self, f"max_{name}"))
+
+    @staticmethod
+    def _check_limits(name: str, least: int | None, most: int | None) -> None:
+        """Refuse numbers of tokens that no text has."""
+        for option, value in ((f"--min-{name}", least), (f"--max-{name}", most)):
+            if value is not None and value < 0:
+                raise BadInput(f"{option} is 0 or more, but got {value}.")
+        if least is not None and most is not None and least > most:
+            message = f"--min-{name} is {least}, more than --max-{name}, which is {most}."
+            raise BadInput(message, hint="Then nothing is left: change one of them.")
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from dialeval.dialogues import (
     split,
     to_passages,
 )
-from dialeval.dialogues.columns import column_names
+from dialeval.dialogues.columns import FIELDS, column_names
 from dialeval.dialogues.storage import texts_of
 from dialeval.dialogues.types import text_hash
 from dialeval.files import remove_dir
@@ -153,7 +153,7 @@ def read_human(run: GeneratorRun, files: list[str]) -> Passages:
     """Human passages of files, cut and filtered as the run says."""
     options = ReadOptions(
         cut=Cut(run.context_turns), filters=_filters(run), role=run.role, side="human",
-        columns=column_names(run.column or []),
+        columns=column_names(run.column or [], FIELDS),
     )  # fmt: skip
     passages, report = read(files, options)
     rule = f"Filter {run.filter} and limits of length"

@@ -17,7 +17,7 @@ from dialeval.dialogues import (
     read,
     split,
 )
-from dialeval.dialogues.columns import column_names
+from dialeval.dialogues.columns import FIELDS, column_names
 from dialeval.dialogues.types import text_hash
 from dialeval.training.discriminator_settings import DiscriminatorRun
 
@@ -32,7 +32,7 @@ def make_pairs(run: DiscriminatorRun, seed: int) -> dict[str, Passages]:
         raise BadInput(f"unknown filter {run.filter!r}.", hint=f"Choose {', '.join(FILTERS)}.")
     options = ReadOptions(
         cut=Cut(run.context_turns), filters=FILTERS[run.filter], role=run.role, side="human",
-        columns=column_names(run.column or []),
+        columns=column_names(run.column or [], FIELDS),
     )  # fmt: skip
     passages, report = read(run.data, options)
     warn_of_filtered(report, f"Filter {run.filter}", "--filter none")

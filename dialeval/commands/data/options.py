@@ -11,11 +11,21 @@ import typer
 from rich.markup import escape
 
 from dialeval.commands.console import counting, err, say
+from dialeval.errors import BadInput
 from dialeval.progress import is_quiet
+from dialeval.settings.checks import MOST_SEED, problem_of_device
 from dialeval.settings.inputs import InputSettings
 
 if TYPE_CHECKING:
     from dialeval.dialogues import Passages, ReadOptions, ReadReport
+
+
+def _check_device(name: str | None) -> str | None:
+    problem = "" if name is None else problem_of_device(name)
+    if problem:
+        raise BadInput(f"--device {problem}, but got {name!r:.60}.")
+    return name
+
 
 Files = Annotated[
     list[str],
@@ -28,7 +38,14 @@ Against = Annotated[
     list[str] | None,
     typer.Option(help="File of another split; its dialogues are dropped here. Repeatable."),
 ]
-Seed = Annotated[int, typer.Option(help="Random seed.")]
+Seed = Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Random seed.")]
+Device = Annotated[
+    str | None,
+    typer.Option(
+        callback=_check_device,
+        help="cpu, cuda, cuda:1 or mps; the best available by default.",
+    ),
+]
 # Options of several experiments
 Human = Annotated[
     list[str] | None,
@@ -65,8 +82,8 @@ def read_options(inputs: InputSettings | None = None, **rest: Any) -> ReadOption
     Returns:
         `ReadOptions`: What `read` takes.
     """
-    from dialeval.dialogues import FILTERS, BadInput, Cut, ReadOptions
-    from dialeval.dialogues.columns import column_names
+    from dialeval.dialogues import FILTERS, Cut, ReadOptions
+    from dialeval.dialogues.columns import FIELDS, column_names
 
     inputs = inputs or InputSettings()
     if inputs.filter not in FILTERS:
@@ -87,7 +104,7 @@ def read_options(inputs: InputSettings | None = None, **rest: Any) -> ReadOption
         "cut": cut,
         "filters": replace(FILTERS[inputs.filter], **given),
         "skip_bad": inputs.skip_bad,
-        "columns": column_names(inputs.column or []),
+        "columns": column_names(inputs.column or [], FIELDS),
         "turn_separator": inputs.turn_separator,
         "keep_duplicates": inputs.keep_duplicates,
         "num_proc": inputs.num_proc,

@@ -17,11 +17,15 @@ def overlap(
     evaluation: Annotated[str, typer.Argument(help="What it is evaluated on.")],
 ) -> None:
     """List the evaluation dialogues that are in the training data; exit code 1 if any are."""
+    from dialeval.dialogues import BadInput
     from dialeval.dialogues import overlap as overlap_of
 
     options = o.read_options(inputs, keep_duplicates=True)
     train, _ = o.read_files([training], options)
     test, _ = o.read_files([evaluation], options)
+    for name, passages in ((training, train), (evaluation, test)):
+        if not len(passages):
+            raise BadInput("no passages are left to compare.", name, hint="Change the filters.")
     shared = overlap_of(test, train)
     out.print(f"dialogues in both: [bold]{len(shared.dialogue_ids):,}[/]")
     share = shared.passages / shared.of if shared.of else 0

@@ -42,9 +42,12 @@ def pair(
     seed: o.Seed = 0,
 ) -> None:
     """Make balanced pairs: human responses (label 1) and the other class (label 0)."""
-    from dialeval.dialogues import Pairing, by_author, write_passages
+    from dialeval.dialogues import BadInput, Pairing, by_author, write_passages
 
     pairing = Pairing(scenario, not unpaired, random, match_length, seed)  # type: ignore[arg-type]  # checked there
+    if (machine or system) and "machine" not in scenario:
+        hint = "Add --scenario human_machine, or leave out --machine and --system."
+        raise BadInput(f"{scenario} pairs have no responses of a system.", hint=hint)
     options = o.read_options(inputs)
     passages, _ = o.read_files(files, options)
     other = o.read_files([machine], options)[0] if machine else None
