@@ -85,8 +85,8 @@ class InputSettings:
             raise BadInput("--role is empty.", hint="Name a role: --role user")
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
-                message = f"--{name} is {', '.join(choices)}, but got {getattr(self, name)!r:.60}."
-                raise BadInput(message)
+                hint = f"Choose one of {', '.join(choices)}."
+                raise BadInput(f"Unknown {name} {getattr(self, name)!r:.60}.", hint=hint)
         for name in ("response", "context"):
             self._check_limits(name, getattr(self, f"min_{name}"), getattr(self, f"max_{name}"))
 

@@ -150,7 +150,7 @@ def test_check_tests_the_wanted_bound(folder):
         (["check", "runs/x", "--min", "a=1", "--bound", "low", "--conservative"], "Leave out --b"),
         (["check", "runs/x", "--min", "a=1", "--system", "bot"], "[beam], constant, greedy"),
         (["check", "runs/nowhere", "--min", "a=1"], "runs/nowhere/results.json: no such file."),
-        (["check", "runs/x/scores.parquet", "--min", "a=1"], "expected JSON, but"),
+        (["check", "runs/x/scores.parquet", "--min", "a=1"], "expected JSON in UTF-8"),
         (["compare", "runs/nowhere"], "runs/nowhere/results.json: no such file."),
         (["compare", "runs/x", "--evaluator", "rnn"], "Unknown evaluator 'rnn'. Choose one of svm"),
         (["compare", "runs/x", "runs/x"], "given twice"),

@@ -86,9 +86,6 @@ def read_options(inputs: InputSettings | None = None, **rest: Any) -> ReadOption
     from dialeval.dialogues.columns import FIELDS, column_names
 
     inputs = inputs or InputSettings()
-    if inputs.filter not in FILTERS:
-        hint = f"Choose one of {', '.join(FILTERS)}."
-        raise BadInput(f"Unknown filter {inputs.filter!r}.", hint=hint)
     limits: dict[str, Any] = {
         "min_response": inputs.min_response,
         "max_response": inputs.max_response,
