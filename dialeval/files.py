@@ -15,11 +15,11 @@ def atomic_write(path: Path | str, mode: str = "w") -> Iterator[IO[Any]]:
 
     Args:
         path (`Path` or `str`):
-            Final name; missing parent folders are created.
+            Final name; missing parent folders are created. If it is a link, its target is written.
         mode (`str`, *optional*, defaults to `"w"`):
             `"w"` for UTF-8 text, `"wb"` for bytes.
     """
-    path = Path(path)
+    path = Path(os.path.realpath(path)) if os.path.islink(path) else Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     remove_leftovers(path)
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")

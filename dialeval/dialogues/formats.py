@@ -352,6 +352,8 @@ def _table_columns(path: Path, first: str) -> list[str]:
 def _similar_names(path: Path) -> str:
     if str(path) == "-":
         return "Standard input is written /dev/stdin."
+    if path.is_symlink():
+        return "It is a link that leads to nothing: check where it leads."
     names = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
     close = get_close_matches(path.name, names, n=3)
     hint = f"Did you mean {', '.join(close)}? " if close else "Check the name. "

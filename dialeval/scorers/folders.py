@@ -1,6 +1,7 @@
 """Saved scorers: a folder with all files, and the kind and settings in `scorer.json`."""
 
 import json
+import time
 import logging
 from dataclasses import asdict
 from pathlib import Path
@@ -35,6 +36,8 @@ _TYPES: dict[str, Any] = {
 def save_scorer(scorer: Any, folder: Path | str) -> Path:
     """Write a scorer and its settings; returns the folder, which `load_scorer` reads."""
     folder = Path(folder)
+    if time.localtime().tm_year < 1980:  # no ZIP file can have that date, and skops writes one
+        raise BadInput("this machine's clock is before 1980.", hint="Set its date, then try again.")
     folder.mkdir(parents=True, exist_ok=True)
     # Killed before the end, a folder must not have new weights under the old settings.
     (folder / SETTINGS).unlink(missing_ok=True)

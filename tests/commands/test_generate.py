@@ -56,9 +56,9 @@ def test_every_strategy_answers_by_name(data, model, tmp_path, decoding):
 
 @pytest.mark.parametrize("responder", ["parrot", "random", "constant", "stored"])
 def test_simple_responders_answer_by_name(data, tmp_path, responder):
-    own = {"constant": ["--text", "so what?"], "stored": ["--answers", data]}
+    options = {"constant": ["--text", "so what?"], "stored": ["--answers", data]}
     run("generate", "--responder", responder, "--data", data, "--limit", "9",
-        "--name", "they", *own.get(responder, []))  # fmt: skip
+        "--name", "they", *options.get(responder, []))  # fmt: skip
     rows = records(tmp_path / "generated.jsonl")
     assert len(rows) == 9
     if responder == "constant":

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -16,7 +17,7 @@ from dialeval.files import atomic_write
 from dialeval.hub.kinds import recognise
 from dialeval.metrics.results import Result
 from dialeval.saved import check_type, read_json
-from dialeval.scorers import load_scorer
+from dialeval.scorers import load_scorer, save_scorer
 from dialeval.settings.inputs import InputSettings
 from dialeval.terminal import prepare_streams
 from dialeval.training.discriminator import DiscriminatorConfig
@@ -86,6 +87,31 @@ def test_a_full_disk_names_the_file(tmp_path):
     with pytest.raises(OSError) as caught, atomic_write(tmp_path / "a.txt"):
         raise OSError(errno.ENOSPC, "No space left on device")
     assert (sentence_of(caught.value) or "").startswith(f"{tmp_path / 'a.txt'}: no space")
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_an_output_that_is_a_link_stays_one(tmp_path, exists):
+    target, link = tmp_path / "disk" / "a.txt", tmp_path / "a.txt"
+    link.symlink_to(target)
+    if exists:
+        target.parent.mkdir()
+        target.write_text("old")
+    with atomic_write(link) as file:
+        file.write("new")
+    assert link.is_symlink() and target.read_text() == "new"
+    assert [path.name for path in target.parent.iterdir()] == ["a.txt"]
+
+
+def test_a_clock_before_1980_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr("time.localtime", lambda: time.gmtime(0))
+    with pytest.raises(BadInput, match="clock is before 1980"):
+        save_scorer(None, tmp_path)
+
+
+def test_a_link_that_leads_nowhere_is_named(tmp_path):
+    (tmp_path / "a.jsonl").symlink_to("a.jsonl")
+    with pytest.raises(BadInput, match="link that leads to nothing"):
+        read_passages(tmp_path / "a.jsonl")
 
 
 def test_json_lines_have_no_nan(tmp_path):
