@@ -1,8 +1,8 @@
 """Saved scorers: a folder with all files, and the kind and settings in `scorer.json`."""
 
 import json
-import time
 import logging
+import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
