@@ -275,3 +275,27 @@ def test_studies_after_the_first_seed_start_from_its_generator(tmp_path, monkeyp
             part()
     players = tmp_path / "4" / "players"
     assert runs == [(4, None, None), (7, str(players / "generator"), str(players / "backward"))]
+
+
+def test_generators_of_one_study_are_a_part(tmp_path, monkeypatch):
+    from benchmarks.results.tables.studies import robust
+
+    runs = []
+
+    def train(run, training, against):
+        runs.append((training.seed, run.targets, run.output_dir))
+        raise InterruptedError
+
+    monkeypatch.setattr("dialeval.protocols.robust.robust", train)
+    table = robust(tmp_path, tmp_path, "robust_small", [3], [["vhred", "vhred-bpe"], ["gpt2"]])
+    assert list(table.parts) == ["seed 3, vhred, vhred-bpe", "seed 3, gpt2"]
+    [alone] = robust(tmp_path, tmp_path, "robust_tiny", [4]).parts.items()
+    assert alone[0] == "seed 4"
+    for part in (*table.parts.values(), alone[1]):
+        with pytest.raises(InterruptedError):
+            part()
+    assert runs == [
+        (3, ["vhred", "vhred-bpe"], str(tmp_path / "3" / "vhred+vhred-bpe")),
+        (3, ["gpt2"], str(tmp_path / "3" / "gpt2")),
+        (4, ["vhred"], str(tmp_path / "4")),
+    ]

@@ -1,7 +1,7 @@
 """Tables of the recipes: ATT, REGS, training against perturbations, CoCoA."""
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -137,7 +137,13 @@ def regs_rows(results: "RegsResults", seed: int, evaluators: Sequence[str]) -> l
     ]  # fmt: skip
 
 
-def robust(data: Path, work: Path, config: str, seeds: Sequence[int]) -> TableParts:
+def robust(
+    data: Path,
+    work: Path,
+    config: str,
+    seeds: Sequence[int],
+    targets: Sequence[Sequence[str]] = ((),),
+) -> TableParts:
     """Training against perturbations (Niu and Bansal, 2018, Tables 2, 4 and 9).
 
     Args:
@@ -147,21 +153,29 @@ def robust(data: Path, work: Path, config: str, seeds: Sequence[int]) -> TablePa
             Config of the recipe.
         seeds (`Sequence[int]`):
             One study per seed.
+        targets (`Sequence[Sequence[str]]`, *optional*):
+            Generators that share a study, on the same perturbed contexts; those of the config in
+            one study by default.
 
     Returns:
-        `TableParts`: A part per seed.
+        `TableParts`: A part per seed and study.
     """
     from dialeval.protocols.robust import robust as train_robust
     from dialeval.settings.against import AgainstConfig
     from dialeval.settings.robust import RobustRun
     from dialeval.settings.training import GeneratorConfig
 
-    def rows(seed: int) -> list[list[Cell]]:
-        folder = work / str(seed)
+    def rows(seed: int, names: Sequence[str]) -> list[list[Cell]]:
+        folder = work / str(seed) / "+".join(names)
         made = _settings(config, folder, seed, RobustRun, GeneratorConfig, AgainstConfig)
-        return robust_rows(train_robust(*made), seed)
+        run = replace(made[0], targets=list(names)) if names else made[0]
+        return robust_rows(train_robust(run, *made[1:]), seed)
 
-    parts = {f"seed {seed}": lambda s=seed: rows(s) for seed in seeds}
+    parts = {
+        ", ".join([f"seed {seed}", *names]): lambda s=seed, n=names: rows(s, n)
+        for seed in seeds
+        for names in targets
+    }
     return TableParts(["seed", "generator", "strategy", *ROBUST_COLUMNS], parts)
 
 
@@ -221,8 +235,6 @@ def cocoa(
     Returns:
         `TableParts`: A part per agent.
     """
-    from dataclasses import replace
-
     from dialeval.protocols.cocoa import cocoa as play_cocoa
     from dialeval.settings.cocoa import CocoaRun
 
