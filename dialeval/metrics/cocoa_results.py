@@ -9,9 +9,11 @@ NORMAL = "normal"
 ENTITIES_ONLY = "reads entities only"
 READS_WORDS = "reads the words too"
 SELECTIONS = "relies on selections"
+SELDOM = "seldom completes a scenario"
 UNDECIDED = "undecided"
 MARGIN = 0.15
-"""Fall of the completion rate that an interval must exclude before "no change" is said."""
+"""Fall of the completion rate that an interval must exclude before "no change" is said. An agent
+whose rate is not above it on normal inputs has no room for such a fall."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +36,9 @@ class CocoaVerdict:
             The agent.
         verdict (`str`):
             `ENTITIES_ONLY` if random words around entities change nothing but random inputs do,
-            `READS_WORDS` if the former already do, `SELECTIONS` if neither does, and `UNDECIDED`
-            where a change is not significant but may be large.
+            `READS_WORDS` if the former already do, `SELECTIONS` if neither does, `UNDECIDED`
+            where a change is not significant but may be large, and `SELDOM` where the completion
+            rate is too low to fall.
         kept_p, random_p (`float`):
             p-values of both differences from normal inputs.
     """
@@ -90,7 +93,12 @@ class CocoaResults(RunResults):
 
 
 def attention_verdict(
-    agent: str, kept_p: float, random_p: float, kept_fall: float = 0.0, random_fall: float = 0.0
+    agent: str,
+    kept_p: float,
+    random_p: float,
+    kept_fall: float = 0.0,
+    random_fall: float = 0.0,
+    normal_rate: float = 1.0,
 ) -> CocoaVerdict:
     """What an agent reads, from two differences in completion.
 
@@ -103,6 +111,8 @@ def attention_verdict(
             Of random inputs against normal inputs.
         kept_fall, random_fall (`float`, *optional*):
             The largest fall of the completion rate that the intervals allow.
+        normal_rate (`float`, *optional*, defaults to 1):
+            Completion rate on normal inputs.
 
     Returns:
         `CocoaVerdict`: The verdict with both p-values.
@@ -113,6 +123,8 @@ def attention_verdict(
         >>> attention_verdict("bot", 0.6, 0.08, kept_fall=0.3, random_fall=0.5).verdict
         'undecided'
     """
+    if normal_rate <= MARGIN:
+        return CocoaVerdict(agent, SELDOM, kept_p, random_p)
     kept, random = kept_p < 0.05, random_p < 0.05
     is_open = (not kept and kept_fall > MARGIN) or (not random and random_fall > MARGIN)
     if is_open or (kept and not random):

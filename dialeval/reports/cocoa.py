@@ -7,6 +7,7 @@ from dialeval.files import atomic_write_text
 from dialeval.metrics.cocoa_results import (
     ENTITIES_ONLY,
     READS_WORDS,
+    SELDOM,
     SELECTIONS,
     CocoaResults,
     CocoaVerdict,
@@ -34,6 +35,7 @@ _MEANINGS = {
     ENTITIES_ONLY: "random words around entities change nothing, random inputs do",
     READS_WORDS: "random words around entities already lower the completion rate",
     SELECTIONS: "not even random inputs change the completion rate",
+    SELDOM: "with so low a rate on normal inputs nothing can be said about what it reads",
 }
 _TITLES = {
     "verdicts": "What agents read",

@@ -12,6 +12,7 @@ from dialeval.dialogues import BadInput
 from dialeval.metrics.cocoa_results import (
     ENTITIES_ONLY,
     READS_WORDS,
+    SELDOM,
     SELECTIONS,
     UNDECIDED,
     CocoaResults,
@@ -262,6 +263,11 @@ def test_verdicts(kept, random, verdict):
 )  # fmt: skip
 def test_a_change_that_may_be_large_is_not_called_none(kept, random, falls, verdict):
     assert attention_verdict("bot", kept, random, *falls).verdict == verdict
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.1])
+def test_an_agent_that_never_completes_is_not_said_to_ignore_its_inputs(rate):
+    assert attention_verdict("bot", 1.0, 1.0, rate, rate, rate).verdict == SELDOM
 
 
 def test_a_whole_run_resumes_and_writes_its_page(tmp_path):

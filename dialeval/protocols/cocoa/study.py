@@ -275,7 +275,7 @@ class _Study:
         if len(cells) == len(changed) and NORMAL in rows:
             ps = (row.details["p"] for row in cells)
             falls = (rows[NORMAL].value - row.low for row in cells)
-            self.verdicts.append(attention_verdict(name, *ps, *falls))
+            self.verdicts.append(attention_verdict(name, *ps, *falls, rows[NORMAL].value))
 
 
 def _act_together(agents: Sequence[Agent]) -> Sequence[Act]:
