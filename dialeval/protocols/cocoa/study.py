@@ -273,9 +273,13 @@ class _Study:
         changed = [rows.get(key) for key in ("random-inputs-kept-entities", "random-inputs")]
         cells = [row for row in changed if row is not None and row.details.get("p") is not None]
         if len(cells) == len(changed) and NORMAL in rows:
-            ps = (row.details["p"] for row in cells)
-            falls = (rows[NORMAL].value - row.low for row in cells)
-            self.verdicts.append(attention_verdict(name, *ps, *falls, rows[NORMAL].value))
+            kept, random = cells
+            rate = rows[NORMAL].value
+            verdict = attention_verdict(
+                name, kept.details["p"], random.details["p"], rate - kept.low, rate - random.low,
+                normal_rate=rate,
+            )  # fmt: skip
+            self.verdicts.append(verdict)
 
 
 def _act_together(agents: Sequence[Agent]) -> Sequence[Act]:
