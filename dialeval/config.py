@@ -9,6 +9,7 @@ from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from dialeval.errors import BadInput, sentence_of
+from dialeval.progress import quiet_libraries
 from dialeval.settings.checks import METADATA
 from dialeval.terminal import prepare_streams, printable
 
@@ -168,9 +169,12 @@ def _settings(path: Path) -> dict[str, Any]:
 
 
 def plain_errors() -> None:
-    """Let bad input end a recipe with its one line and code 2; all else keeps its traceback."""
+    """Let bad input end a recipe with its one line and code 2; all else keeps its traceback.
 
+    The bars of libraries are switched off, because recipes show their own progress.
+    """
     prepare_streams()
+    quiet_libraries()
 
     def show(kind: type[BaseException], error: BaseException, trace: Any) -> None:
         message = sentence_of(error)

@@ -48,6 +48,19 @@ def prepare_libraries() -> None:
         logging.disable(logging.WARNING)
 
 
+def quiet_libraries() -> None:
+    """Switch off the progress bars of datasets and transformers: there is one of ours."""
+    import datasets
+    from huggingface_hub.utils import disable_progress_bars
+
+    datasets.disable_progress_bars()
+    disable_progress_bars()  # transformers, where it is imported later, follows this
+    if "transformers" in sys.modules:
+        from transformers.utils import logging
+
+        logging.disable_progress_bar()
+
+
 class MinuteLine:
     """Says where a run stands, at most once a minute for the whole process.
 

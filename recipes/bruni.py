@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 from rich.table import Table
 
-from dialeval.commands.console import quiet_libraries
 from dialeval.config import parse_config, plain_errors
 from dialeval.dialogues import Passage, iterate, read, to_passages
 from dialeval.judgements import Detection, detection
@@ -80,6 +79,5 @@ def cells(scores: Detection, negative: str) -> list[str]:
 
 if __name__ == "__main__":
     plain_errors()
-    quiet_libraries()
     use_cores()
     main(*parse_config(BruniRun))

@@ -6,7 +6,6 @@ python recipes/evaluators.py --data FILE --scenario human_machine --system NAME 
 
 from dataclasses import dataclass, field
 
-from dialeval.commands.console import quiet_libraries
 from dialeval.config import parse_config, plain_errors
 from dialeval.protocols.evaluator_comparison import COMPARED, compare_evaluators
 from dialeval.reports.training import TrainingProgress, evaluators_table
@@ -35,6 +34,5 @@ def main(choice: Choice, run: DiscriminatorRun, config: DiscriminatorConfig) -> 
 
 if __name__ == "__main__":
     plain_errors()
-    quiet_libraries()
     use_cores()
     main(*parse_config(Choice, DiscriminatorRun, DiscriminatorConfig))

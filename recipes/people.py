@@ -8,7 +8,6 @@ import csv
 from dataclasses import dataclass, field
 from functools import partial
 
-from dialeval.commands.console import quiet_libraries
 from dialeval.config import parse_config, plain_errors
 from dialeval.dialogues import iterate, read
 from dialeval.files import atomic_write
@@ -80,6 +79,5 @@ def write(path: str, columns: Columns, data: RatedSystems) -> None:
 
 if __name__ == "__main__":
     plain_errors()
-    quiet_libraries()
     use_cores()
     main(*parse_config(PeopleRun))

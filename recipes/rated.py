@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 from rich.table import Table
 
-from dialeval.commands.console import quiet_libraries
 from dialeval.config import parse_config, plain_errors
 from dialeval.dialogues import (
     BadInput,
@@ -197,6 +196,5 @@ def by_context(
 
 if __name__ == "__main__":
     plain_errors()
-    quiet_libraries()
     use_cores()
     main(*parse_config(RatedRun))

@@ -9,7 +9,6 @@ from pathlib import Path
 import pyarrow.parquet as parquet
 from rich.table import Table
 
-from dialeval.commands.console import quiet_libraries
 from dialeval.config import parse_config, plain_errors
 from dialeval.dialogues import authors, by_author, read
 from dialeval.protocols.evaluation import EvaluationRun, align, evaluate
@@ -63,6 +62,5 @@ def main(run: RatingsRun) -> None:
 
 if __name__ == "__main__":
     plain_errors()
-    quiet_libraries()
     use_cores()
     main(*parse_config(RatingsRun))

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dialeval.commands.console import out, progress_bar, quiet_libraries, say, say_warnings
+from dialeval.commands.console import out, progress_bar, say, say_warnings
 from dialeval.commands.data import options as o
 from dialeval.commands.settings import with_settings
+from dialeval.progress import quiet_libraries
 from dialeval.settings.audit import AuditRun
 from dialeval.settings.inputs import InputSettings
 

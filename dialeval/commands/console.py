@@ -88,16 +88,3 @@ def progress_bar(title: str = "evaluating") -> Iterator[Callable[[float, float, 
         yield lambda done, total, description: progress.update(
             task, completed=done, total=total, description=description
         )
-
-
-def quiet_libraries() -> None:
-    """Switch off the progress bars of datasets and transformers: there is one of ours."""
-    import datasets
-    from huggingface_hub.utils import disable_progress_bars
-
-    datasets.disable_progress_bars()
-    disable_progress_bars()  # transformers, where it is imported later, follows this
-    if "transformers" in sys.modules:
-        from transformers.utils import logging
-
-        logging.disable_progress_bar()

@@ -13,13 +13,13 @@ from dialeval.commands.console import (
     command_line,
     out,
     progress_bar,
-    quiet_libraries,
     say,
     say_warnings,
 )
 from dialeval.commands.data import options as o
 from dialeval.commands.settings import with_settings
 from dialeval.commands.tracking import track
+from dialeval.progress import quiet_libraries
 from dialeval.settings.evaluation import EvaluationRun
 from dialeval.settings.inputs import SidedInputSettings
 from dialeval.settings.live import LiveSettings

@@ -1,14 +1,16 @@
 """Tables of training with rewards for the terminal."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from rich import box
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
 from dialeval.metrics.adversarial_results import AdversarialResults, PolicyRecord
 from dialeval.metrics.regs_results import RegsResults
 from dialeval.reports.adversarial.study_rows import (
+    Column,
     cell,
     cell_text,
     columns,
@@ -63,45 +65,53 @@ def record_cells(record: PolicyRecord) -> list[str]:
     ]
 
 
-def regs_table(results: RegsResults) -> Table:
-    """Every system by every evaluator, with intervals, and what that shows."""
-    table = _wide_table("Adversarial training (Li et al., 2017, Table 3)")
-    heads = columns(results)
-    for head in heads:
-        table.add_column(Text(head.title), justify="right")
-    for system in results.systems:
-        cells = [(head, cell(results, head, system)) for head in heads]
-        texts = [
-            _text(cell_text(head, None if one is None else one.value), interval_text(one))
-            for head, one in cells
-        ]
-        table.add_row(Text(one_line(system)), *texts)
-    lines = [*sentences(results), results.signature]
-    table.caption = Text("\n".join(one_line(line) for line in lines if line))
-    return table
+def regs_table(results: RegsResults) -> Group:
+    """Every system by every evaluator, numbers of its responses, and what that shows."""
+
+    def text(system: str, head: Column) -> Text:
+        result = cell(results, head, system)
+        return _text(cell_text(head, result and result.value), interval_text(result))
+
+    title = "Adversarial training (Li et al., 2017, Table 3)"
+    lines = [one_line(line) for line in (*sentences(results), results.signature) if line]
+    tables = _tables(title, columns(results), results.systems, text)
+    return Group(*tables, *map(Text, lines))
 
 
-def regs_summary_table(folders: Sequence[str]) -> Table:
+def regs_summary_table(folders: Sequence[str]) -> Group:
     """The same over runs with several seeds: the mean, and the range below it."""
     heads, rows = summarise_regs(folders)
-    table = _wide_table(f"Adversarial training, mean and range of {len(folders)} runs")
-    for head in heads:
-        table.add_column(Text(head.title), justify="right")
-    for system, spreads in rows.items():
-        texts = []
-        for head, spread in zip(heads, spreads, strict=True):
-            values = (spread.mean, spread.low, spread.high) if spread else (None, None, None)
-            mean, low, high = (cell_text(head, value) for value in values)
-            texts.append(_text(mean, f"{low}–{high}" if spread else ""))
-        table.add_row(Text(one_line(system)), *texts)
-    return table
+    spreads = {system: dict(zip(heads, row, strict=True)) for system, row in rows.items()}
+
+    def text(system: str, head: Column) -> Text:
+        spread = spreads[system][head]
+        values = (spread.mean, spread.low, spread.high) if spread else (None, None, None)
+        mean, low, high = (cell_text(head, value) for value in values)
+        return _text(mean, f"{low}–{high}" if spread else "")
+
+    title = f"Adversarial training, mean and range of {len(folders)} runs"
+    return Group(*_tables(title, heads, list(rows), text))
 
 
-def _wide_table(title: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, title=title, show_edge=False)
-    table.title_justify = table.caption_justify = "left"
-    table.add_column("system", overflow="fold", min_width=12)
-    return table
+def _tables(
+    title: str,
+    heads: Sequence[Column],
+    systems: Sequence[str],
+    text: Callable[[str, Column], Text],
+) -> Iterator[Table]:
+    """One table of what evaluators say and one of the responses: each fits into a terminal."""
+    of_responses = [head for head in heads if not head.evaluator]
+    by_evaluators = [head for head in heads if head.evaluator]
+    for caption, part in ((title, by_evaluators), ("Their responses", of_responses)):
+        table = Table(box=box.SIMPLE_HEAD, title=caption, show_edge=False)
+        table.title_justify = "left"
+        table.add_column("system", overflow="fold", min_width=12)
+        for head in part:
+            table.add_column(Text(head.title), justify="right", min_width=9)
+        for system in systems:
+            table.add_row(Text(one_line(system)), *(text(system, head) for head in part))
+        if part:
+            yield table
 
 
 def _text(value: str, below: str) -> Text:
