@@ -29,8 +29,24 @@ REGS_METRICS = {"adversuc": "AdverSuc", "machine_vs_random": "vs random", "ere":
 """Metrics of the table of REGS, and their headings."""
 
 
-def _settings(config: str, folder: Path, seed: int, *classes: type, **changes: Any) -> Any:
-    """Settings of a recipe: its config, with a folder and a seed; a stopped run is resumed."""
+def recipe_settings(config: str, folder: Path, seed: int, *classes: type, **changes: Any) -> Any:
+    """Settings of a recipe, so that a stopped run is resumed.
+
+    Args:
+        config (`str`):
+            Name of its config.
+        folder (`Path`):
+            Folder of the run.
+        seed (`int`):
+            Seed.
+        classes (`type`):
+            Dataclasses of the settings.
+        changes:
+            Settings that replace those of the config.
+
+    Returns:
+        `tuple`: One object per class.
+    """
     argv = ["--config", str(CONFIGS / f"{config}.yaml"), "--output_dir", str(folder)]
     if any(item.name == "resume" for cls in classes for item in fields(cls)):
         argv += ["--resume", "true"]
@@ -61,7 +77,7 @@ def att(
     from dialeval.training.game_settings import GameConfig
 
     def rows(seed: int) -> list[list[Cell]]:
-        run, game = _settings(config, work / str(seed), seed, AttRun, GameConfig)
+        run, game = recipe_settings(config, work / str(seed), seed, AttRun, GameConfig)
         others = external_attackers(external, game.max_new_tokens, seed)
         results = play_att(run, game, **others)
         return [
@@ -96,7 +112,7 @@ def regs(data: Path, work: Path, config: str, seeds: Sequence[int]) -> TablePart
 
     def settings(seed: int) -> Any:
         given = {name: players / name for name in ("generator", "backward")}
-        return _settings(
+        return recipe_settings(
             config, work / str(seed), seed, RegsRun, GeneratorConfig, AdversarialConfig,
             **(given if seed != seeds[0] else {}),
         )  # fmt: skip
@@ -167,7 +183,7 @@ def robust(
 
     def rows(seed: int, names: Sequence[str]) -> list[list[Cell]]:
         folder = work / str(seed) / "+".join(names)
-        made = _settings(config, folder, seed, RobustRun, GeneratorConfig, AgainstConfig)
+        made = recipe_settings(config, folder, seed, RobustRun, GeneratorConfig, AgainstConfig)
         run = replace(made[0], targets=list(names)) if names else made[0]
         return robust_rows(train_robust(run, *made[1:]), seed)
 
@@ -239,7 +255,7 @@ def cocoa(
     from dialeval.settings.cocoa import CocoaRun
 
     def rows(agent: str) -> list[list[Cell]]:
-        [run] = _settings(config, work / agent, seed, CocoaRun)
+        [run] = recipe_settings(config, work / agent, seed, CocoaRun)
         return cocoa_rows(play_cocoa(replace(run, agents=[agent], scenarios=scenarios)), agent)
 
     columns = ["agent", "hears", *COCOA_METRICS.values(), "p of the completion rate"]

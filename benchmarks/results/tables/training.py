@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 from benchmarks.results.store import Cell, Number, TableParts
 from benchmarks.results.tables.cells import LONG, long_rows, number
 from benchmarks.results.tables.corpora import corpus_path
+from benchmarks.results.tables.studies import recipe_settings
 from dialeval.dialogues import (
     FILTERS,
     Cut,
@@ -24,20 +26,29 @@ from dialeval.dialogues import (
 )
 from dialeval.dialogues.splits import sample_dialogues
 from dialeval.judgements import detection
+from dialeval.metrics.results import Result
 from dialeval.metrics.training_results import TrainingResults
 from dialeval.protocols.analysis.decisions import with_random_replies
 from dialeval.protocols.analysis.study import analyse
 from dialeval.protocols.evaluator_comparison import train_once
+from dialeval.responders.registry import load_responder
 from dialeval.scorers import load_scorer
 from dialeval.scorers.base import is_human
 from dialeval.settings.analysis import AnalysisRun
+from dialeval.settings.training import GeneratorConfig
 from dialeval.training import DiscriminatorConfig
 from dialeval.training.discriminator_settings import (
     DiscriminatorRun,
     apply_settings,
     evaluator_settings,
 )
+from dialeval.training.generator import GeneratorRun, train_generator
 from dialeval.training.pairs import split_parts
+
+TRAINED = "trained"
+"""Name of the generator that is trained for the table."""
+RANKINGS = ("rank_correlation", "rank_correlation_equal_length")
+"""Metrics of the ranking of a generator's samples."""
 
 
 def trained(
@@ -217,10 +228,9 @@ def kannan(
     work: Path,
     corpus: str,
     evaluator: str,
-    contexts: int,
-    samples: int,
     passages: int,
-    generator: str = "",
+    generators: Mapping[str, Mapping[str, int]] | None = None,
+    generator_passages: int = -1,
     **settings: Any,
 ) -> TableParts:
     """Precision-recall, length, and ranking by likelihood of one discriminator.
@@ -232,36 +242,57 @@ def kannan(
             Path inside `data`, or the name of the embedded corpus.
         evaluator (`str`):
             Which discriminator is trained and analysed.
-        contexts, samples (`int`):
-            Contexts that the generator answers, and its samples to each.
         passages (`int`):
             Passages of the analysis, from dialogues that the evaluator did not see.
-        generator (`str`, *optional*):
-            Folder or name of the generator; without it nothing is ranked.
+        generators (`Mapping[str, Mapping]`, *optional*):
+            By the name of a generator, the number of `contexts` that it answers and of its
+            `samples` to each, which are ranked. `trained` is a small GPT-2 that learns on the
+            corpus.
+        generator_passages (`int`, *optional*, defaults to -1):
+            Passages that it learns on; -1 for all.
         settings:
             Further settings of the trainer.
 
     Returns:
-        `TableParts`: One part.
+        `TableParts`: A part for the discriminator, and one for each generator.
     """
+    where = corpus_path(data, corpus)
+    seed = settings.get("seed", 0)
 
-    def rows() -> list[list[Cell]]:
-        where = corpus_path(data, corpus)
+    def results(run: AnalysisRun, generator: Any = None) -> list[Result]:
         _, folder = trained(work, where, evaluator, settings)
-        seed = settings.get("seed", 0)
-        run = AnalysisRun(contexts=contexts, samples=samples, seed=seed, pictures=0)
         held_out = split_parts(read(where)[0], seed)["test"]
         drawn = list(iterate(sample_dialogues(held_out, passages, seed)))
-        responder = _responder(generator, run) if generator else None
-        results = analyse(load_scorer(folder), drawn, run, responder)
-        return long_rows(results.results)
+        return list(analyse(load_scorer(folder), drawn, run, generator).results)
 
-    return TableParts(LONG, {evaluator: rows})
+    def described() -> list[list[Cell]]:
+        return long_rows(results(AnalysisRun(seed=seed, pictures=0)))
+
+    def ranked(name: str, sizes: Mapping[str, int]) -> list[list[Cell]]:
+        run = AnalysisRun(sizes["contexts"], sizes["samples"], seed=seed, pictures=0)
+        own = name == TRAINED
+        spec = _trained_generator(work, where, generator_passages, seed) if own else name
+        rows = results(run, _responder(spec, run))
+        return long_rows([replace(row, system=name) for row in rows if row.metric in RANKINGS])
+
+    parts = {f"samples of {name}": lambda n=name, s=sizes: ranked(n, s)
+             for name, sizes in (generators or {}).items()}  # fmt: skip
+    return TableParts(LONG, {evaluator: described, **parts})
+
+
+def _trained_generator(work: Path, corpus: Path | str, passages: int, seed: int) -> str:
+    """Folder of a generator with the default settings that learnt on the corpus."""
+    folder = work / "generator"
+    if not (folder / "results.json").is_file():
+        changes = {"data": corpus, "max_passages": passages}
+        made = recipe_settings(
+            "generator_default", folder, seed, GeneratorRun, GeneratorConfig, **changes
+        )
+        train_generator(*made)
+    return str(folder)
 
 
 def _responder(spec: str, run: AnalysisRun) -> Any:
-    from dialeval.responders.registry import load_responder
-
     return load_responder(
         spec, seed=run.seed, n=run.samples, max_new_tokens=run.max_new_tokens, decoding="sampling"
     )
