@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from dialeval.metrics.evaluation_results import FormatLeak
 from dialeval.metrics.paired import McNemarResult
 from dialeval.metrics.results import plain, signature, versions
 
@@ -81,6 +82,10 @@ class SystemSummary:
         low, high (`float`, *optional*):
             The 95 % interval of its run, over dialogues and seeds; `None` where contexts of the run
             are left out here, or the run has none.
+        leak (`FormatLeak`, *optional*):
+            Its clearest format leak.
+        normalised (`float`, *optional*):
+            AdverSuc after the format of both sides was normalised; `None` where it was not.
     """
 
     label: str
@@ -91,6 +96,8 @@ class SystemSummary:
     n: int
     low: float | None = None
     high: float | None = None
+    leak: FormatLeak | None = None
+    normalised: float | None = None
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from dialeval.reports.pages import render
 from dialeval.reports.ranking import RankedBar, ranking
 from dialeval.reports.sections import TableView
 
-_BAR = 30  # characters of a bar on the terminal
+_BAR = 24  # characters of a bar on the terminal
 
 
 def comparison_tables(comparison: Comparison) -> list[RenderableType]:
@@ -69,7 +69,7 @@ def _ranked_lines(rows: Sequence[SystemSummary]) -> Table:
         interval = "" if low is None or high is None else f"{100 * low:.0f}–{100 * high:.0f} %"
         table.add_row(
             escape(one_line(row.label)), format_percent(_accuracy(row)), interval, bar,
-            f"AdverSuc {format_share(row.adversuc, 2)}",
+            f"AdverSuc {format_share(row.adversuc, 2)}", "format leak" if row.leak else "",
         )  # fmt: skip
     return table
 
@@ -116,7 +116,19 @@ def _bar(row: SystemSummary) -> RankedBar:
     low, high = _bounds(row)
     interval = "" if low is None or high is None else f"95 % {100 * low:.0f} to {100 * high:.0f}, "
     more = f"{interval}{plural(row.n, 'context')}; AdverSuc {format_share(row.adversuc)}"
-    return RankedBar(row.label, _accuracy(row), text, low, high, more)
+    leak = _leak(row)
+    return RankedBar(row.label, _accuracy(row), text, low, high, f"{more}{leak and '; '}{leak}")
+
+
+def _leak(row: SystemSummary) -> str:
+    """What the format alone gives away, and what is left without it; empty without a leak."""
+    if row.leak is None:
+        return ""
+    text = f"format leak: one rule alone is right in {100 * row.leak.accuracy:.0f}"
+    normalised = finite(row.normalised)
+    if normalised is None:
+        return text
+    return f"{text}, the evaluator in {100 - 100 * normalised:.0f} after normalising"
 
 
 def _both(pair: Pair) -> tuple[float, float]:

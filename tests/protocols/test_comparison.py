@@ -3,6 +3,7 @@
 import json
 import logging
 from itertools import combinations, product
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +15,7 @@ from statsmodels.stats.multitest import multipletests
 
 from dialeval.dialogues import BadInput
 from dialeval.metrics import adversuc
-from dialeval.metrics.evaluation_results import EvaluationResults
+from dialeval.metrics.evaluation_results import EvaluationResults, FormatLeak
 from dialeval.metrics.results import Result, signature
 from dialeval.protocols.comparison import (
     assert_metrics,
@@ -24,7 +25,11 @@ from dialeval.protocols.comparison import (
     run_names,
     signature_parts,
 )
-from dialeval.reports.comparison import comparison_tables, groups_sentence
+from dialeval.reports.comparison import (
+    comparison_tables,
+    groups_sentence,
+    write_comparison,
+)
 
 
 def rows(system, human, machine, evaluator="svm", first=0, size=1, author="human"):
@@ -54,11 +59,11 @@ def result(metric="adversuc", system="bot", evaluator="svm", value=0.3, **others
 def write_run(tmp_path):
     """Write a run folder of invented decisions and give its path."""
 
-    def write(name, *systems, results=()):
+    def write(name, *systems, results=(), leaks=()):
         folder, table = tmp_path / name, [row for system in systems for row in system]
         evaluated = dict.fromkeys((row["system"], row["evaluator"]) for row in table)
         numbers = list(results) or [result(system=one, evaluator=two) for one, two in evaluated]
-        EvaluationResults(results=tuple(numbers)).save(folder)
+        EvaluationResults(results=tuple(numbers), leaks=tuple(leaks)).save(folder)
         if table:
             parquet.write_table(pa.Table.from_pylist(table), folder / "scores.parquet")
         return folder
@@ -226,6 +231,28 @@ def test_equal_evaluators_give_no_warning(write_run):
     assert all(
         pair.evaluators_differ == () and pair.human_changed == 0 for pair in comparison.pairs
     )
+
+
+def test_a_ranked_system_with_a_format_leak_is_named_once(write_run):
+    leaks = [
+        FormatLeak("spaced", "casing", "system if it starts in lower case", 0.7, 0.6, 0.8),
+        FormatLeak("spaced", "space", "system if there is a space before .", 0.96, 0.9, 0.99),
+    ]
+    names = [(system, judge) for system in ("spaced", "clean") for judge in ("svm", "lstm")]
+    table = [rows(*name[:1], [1] * 20, [0, 1] * 10, name[1]) for name in names]
+    numbers = [result(system=system, evaluator=judge) for system, judge in names]
+    numbers.append(result("adversuc_normalised", "spaced", "svm", value=0.45))
+    comparison = compare_runs([write_run("x", *table, results=numbers, leaks=leaks)])
+    (warning,) = comparison.warnings
+    assert warning.startswith("spaced has a format leak") and "96 of 100" in warning
+    by_name = {(row.label, row.evaluator): row for row in comparison.systems}
+    assert by_name["spaced", "svm"].leak == leaks[1]
+    assert by_name["spaced", "svm"].normalised == 0.45
+    assert by_name["spaced", "lstm"].normalised is None
+    assert by_name["clean", "svm"].leak is None
+    page = write_comparison(comparison, Path("page.html")).read_text("utf-8")
+    assert "format leak: one rule alone is right in 96, the evaluator in 55 after norm" in page
+    assert page.count("one rule alone is right in 96") == 2  # in the ranking of each evaluator
 
 
 def test_several_responses_to_a_context_are_averaged(write_run):

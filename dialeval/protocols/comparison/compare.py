@@ -67,6 +67,7 @@ def compare_runs(
         comparison.groups[evaluator] = indistinct_groups(rows, pairs)
         comparison.pairs.extend(pairs)
     _check_not_empty(comparison)
+    comparison.warnings.extend(_leak_warnings(entries))
     for warning in comparison.warnings:
         logger.warning(warning)
     return comparison
@@ -92,7 +93,9 @@ def indistinct_groups(entries: Sequence[Decisions], pairs: Iterable[Pair]) -> li
 def _summary(entry: Decisions) -> SystemSummary:
     value = float(entry.successes.mean()) if len(entry.ids) else None
     names = (entry.label, entry.run, entry.system, entry.evaluator)
-    return SystemSummary(*names, value, len(entry.ids), *_interval(entry, value))
+    normalised = None if entry.normalised is None else float(entry.normalised.value)
+    bounds = _interval(entry, value)
+    return SystemSummary(*names, value, len(entry.ids), *bounds, entry.leak, normalised)
 
 
 def _interval(entry: Decisions, value: float | None) -> tuple[float | None, float | None]:
@@ -119,6 +122,17 @@ def _evaluator_warnings(entries: Sequence[Decisions]) -> Iterator[str]:
         values = (f"{value} for {_first(labels)}" for value, labels in labels_by_value.items())
         name = entries[0].evaluator
         yield f"{name} was not set up the same way everywhere: {key} is {'; '.join(values)}."
+
+
+def _leak_warnings(entries: Sequence[Decisions]) -> list[str]:
+    """A sentence for each system that one rule about the format distinguishes from humans."""
+    leaks = {entry.label: entry.leak for entry in entries if entry.leak is not None}
+    return [
+        f"{label} has a format leak: the rule “{leak.rule}” alone is right in "
+        f"{100 * leak.accuracy:.0f} of 100 cases (chance 50). Its rank may be that of its format: "
+        "normalise both sides (dialeval evaluate --normalise on), or remove the leak."
+        for label, leak in leaks.items()
+    ]
 
 
 def _first(names: Sequence[str], most: int = 3) -> str:

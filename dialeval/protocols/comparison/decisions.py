@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as parquet
 
 from dialeval.dialogues.sources import BadInput
-from dialeval.metrics.evaluation_results import EvaluationResults
+from dialeval.metrics.evaluation_results import EvaluationResults, FormatLeak
 from dialeval.metrics.results import REFERENCES, Result
 
 HINT = "Give the --output-dir of a finished `dialeval evaluate`."
@@ -29,8 +29,6 @@ class Decisions:
             Names.
         label (`str`):
             The system's name, after the run's where several runs have a system of that name.
-        signature (`str`):
-            Signature of AdverSuc in this run.
         ids, dialogues, texts (`np.ndarray`):
             Of the contexts, sorted by id; `texts` are the human responses.
         human, machine (`np.ndarray`):
@@ -39,13 +37,16 @@ class Decisions:
             Contexts left out because only a human, or only the machine, answered.
         adversuc (`Result`, *optional*):
             AdverSuc as the run gives it, with its interval.
+        leak (`FormatLeak`, *optional*):
+            The clearest format leak of the system in this run.
+        normalised (`Result`, *optional*):
+            AdverSuc after the format of both sides was normalised.
     """
 
     run: str
     system: str
     evaluator: str
     label: str
-    signature: str
     ids: np.ndarray
     dialogues: np.ndarray
     texts: np.ndarray
@@ -53,6 +54,13 @@ class Decisions:
     machine: np.ndarray
     one_sided: int
     adversuc: Result | None = None
+    leak: FormatLeak | None = None
+    normalised: Result | None = None
+
+    @property
+    def signature(self) -> str:
+        """Signature of AdverSuc in this run."""
+        return "" if self.adversuc is None else self.adversuc.signature
 
     @cached_property
     def successes(self) -> np.ndarray:
@@ -135,13 +143,16 @@ def select_names(wanted: Sequence[str], available: Iterable[str], what: str) -> 
 def _read_run(run: str, folder: Path) -> Iterator[Decisions]:
     """Every system of a run by every evaluator."""
     results = EvaluationResults.load(folder)
-    rows = {(row.system, row.evaluator): row for row in results.select("adversuc")}
+    leaks = {leak.system: leak for leak in sorted(results.leaks, key=lambda leak: leak.accuracy)}
     table = _read_scores(folder)
     keys = set(zip(*(table[name].to_pylist() for name in ("system", "evaluator")), strict=True))
     for system, evaluator in sorted(keys):
         mask = pc.and_(pc.equal(table["system"], system), pc.equal(table["evaluator"], evaluator))
-        row = rows.get((system, evaluator))
-        yield _by_context(table.filter(mask), run, system, evaluator, row)
+        yield replace(
+            _by_context(table.filter(mask), run, system, evaluator),
+            adversuc=results.get("adversuc", system, evaluator), leak=leaks.get(system),
+            normalised=results.get("adversuc_normalised", system, evaluator),
+        )  # fmt: skip
 
 
 def _read_scores(folder: Path) -> pa.Table:
@@ -166,9 +177,7 @@ def _read_scores(folder: Path) -> pa.Table:
     )
 
 
-def _by_context(
-    table: pa.Table, run: str, system: str, evaluator: str, adversuc: Result | None
-) -> Decisions:
+def _by_context(table: pa.Table, run: str, system: str, evaluator: str) -> Decisions:
     """The contexts that have both sides, from one system's rows of one evaluator."""
     sides = [table.filter(pc.equal(table["label"], label)) for label in (1, 0)]
     ids = [side["id"].to_numpy().astype(object) for side in sides]
@@ -178,12 +187,10 @@ def _by_context(
         system=system,
         evaluator=evaluator,
         label=system,
-        signature="" if adversuc is None else adversuc.signature,
         ids=common,
         dialogues=sides[0]["dialogue_id_min"].to_numpy()[human],
         texts=sides[0]["response_min"].to_numpy()[human],
         human=sides[0]["predicted_human_mean"].to_numpy()[human],
         machine=sides[1]["predicted_human_mean"].to_numpy()[machine],
         one_sided=len(ids[0]) + len(ids[1]) - 2 * len(common),
-        adversuc=adversuc,
     )
