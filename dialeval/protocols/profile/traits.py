@@ -94,7 +94,19 @@ _BACKCHANNEL = re.compile(
     r"of course|absolutely)[\s.,!?]*){1,3}",
     re.IGNORECASE,
 )
-_HESITATION = r"\b(?:u+h+|u+m+|e+r+m*|hm+|mm+|i mean|you know|sort of|kind of|i guess)\b|\.{3}|…"
+_EDGE = r"(?:^|[,.;:!?…(–—-])\s*"
+_AFTER = r"(?:\s*(?:[,.;:!?…)–—-]|$))"
+_ADVERB = (  # "it's kind of cold", not "this kind of food" and "that's kind of you"
+    rf"(?:{_EDGE}|(?:\b(?:i|you|we|they|he|she|it|is|are|was|were|be|am|been|feel|feels|felt|seems?|"
+    r"looks?|sounds?|gets?|got|just|really|also|still|but|and|so|have|has|had|do|did)|['’](?:s|m|re))\s)"
+    r"(?:kind|sort) of\b(?! (?:you|him|her|them|me|us|people|person|things?|stuff)\b)"
+)
+_HESITATION = "|".join((
+    r"\b(?:u+h+(?![\s-]?huh)|u+m+|e+r+m*|hm+)\b", r"(?<![\d.])(?<!\d )\bmm+\b",
+    rf"(?:{_EDGE}|\b(?:but|and|so|well|because|like) )i mean\b(?! it[.!]?$)",
+    rf"{_EDGE}you know{_AFTER}", r",\s*you know\b",
+    _ADVERB, r"\b(?:kinda|sorta)\b", r"\bi guess\b", r"\.{3}|…",
+))  # fmt: skip
 _POLITE = r"\b(?:please|thank(?:s| you)|would you mind|could you|may i|you'?re welcome|pardon)\b"
 _SORRY = r"\b(?:sorry|apolog(?:y|ies|i[sz]e)|excuse me|my bad)\b"
 _EMOJI = "[\U0001f300-\U0001faff\u2600-\u27bf]|[:;=]-?[)(DPpO]|<3|\\bxd\\b"
