@@ -41,6 +41,18 @@ def test_a_format_leak_is_removed_from_the_files_of_the_run():
     assert command == "dialeval data leaks people.jsonl 'my replies.jsonl' --normalise"
 
 
+def test_the_next_command_reads_the_files_as_the_run_did():
+    given = f"{GIVEN} --role assistant --column text=said -k 3"
+    reading = "--role assistant --column text=said -k 3"
+    assert step("distinguishable", given, by_format=True).command.endswith(f"normalise {reading}")
+    assert f"people.jsonl {reading} --from-run" in step("indistinguishable", given).command
+    one_side = f"{GIVEN} --human-role agent"
+    assert (
+        "people.jsonl --human-role agent --from-run" in step("indistinguishable", one_side).command
+    )
+    assert step("distinguishable", one_side, by_format=True).command.endswith("--human-role agent")
+
+
 @pytest.mark.parametrize("verdict", ["indistinguishable", "negligible"])
 def test_people_are_asked_where_evaluators_find_little(verdict):
     assert step(verdict).command.startswith("dialeval annotate people.jsonl --from-run runs/a")
@@ -65,7 +77,7 @@ def test_one_table_with_columns_gets_one_more_column():
     given = "dialeval evaluate --pairs qa.csv --human person --system bot=answer"
     assert step("distinguishable", given).command.endswith("--system bot-2=NEW_COLUMN")
     by_format = step("distinguishable", f"{given} -o runs/x", by_format=True)
-    assert by_format.command.startswith(f"{given} --normalise -o ")
+    assert by_format.command == f"{given} -o runs/a-2" and "columns" in by_format.text
     columns = "--column context=context --column response=person"
     annotate = step("indistinguishable", given).command
     assert annotate.startswith(f"dialeval annotate qa.csv {columns} --from-run ")

@@ -2,6 +2,7 @@
 
 import shlex
 from dataclasses import dataclass
+from itertools import pairwise
 
 from dialeval.metrics.evaluation_results import (
     DISTINGUISHABLE,
@@ -12,6 +13,12 @@ from dialeval.metrics.evaluation_results import (
 from dialeval.reports.format import format_count, one_line
 
 _FOLDER = ("-o", "--output-dir")
+_READING = (
+    "--role", "--human-role", "--system-role", "--column", "--input-format", "-f",
+    "--turn-separator", "--context-turns", "-k", "--responses", "--filter",
+    "--min-response", "--max-response", "--min-context", "--max-context", "--forbid",
+)  # fmt: skip
+"""Options with a value that say how files are read."""
 
 
 @dataclass(frozen=True)
@@ -57,16 +64,15 @@ def next_step(results: EvaluationResults, verdict: Verdict, by_format: bool) -> 
     given = shlex.split(str(results.settings.get("command") or ""))
     folder = str(results.settings.get("output_dir") or "runs/evaluation")
     if by_format and "--pairs" in given:  # one table has both sides
-        added = ["--normalise", "-o", f"{folder}-2"]
-        change = f"the same command with {shlex.join(added)}"
-        text = "Write both sides in one format; until then, evaluate them normalised:"
+        added = ["-o", f"{folder}-2"]
+        change = f"write both columns in one format, then the same with {shlex.join(added)}"
+        text = "Write both columns in one format, and evaluate the new table:"
         return NextStep(text, shlex.join([*_without_folder(given), *added]), change)
     if by_format:
         text = "Write both sides in one format, then evaluate the new files:"
         human, system = _file(given, "human") or "human.jsonl", _system_file(given, name)
-        return NextStep(
-            text, shlex.join(["dialeval", "data", "leaks", human, system, "--normalise"])
-        )
+        words = ["dialeval", "data", "leaks", human, system, "--normalise"]
+        return NextStep(text, shlex.join([*words, *_reading(given)]))
     if verdict.verdict == DISTINGUISHABLE:
         text = "Change what gives it away, and evaluate the new replies beside the old ones:"
         newer = f"{name}-2={'NEW_COLUMN' if '--pairs' in given else f'{name}-2.jsonl'}"
@@ -112,11 +118,16 @@ def _file(given: list[str], option: str) -> str:
     return given[given.index(name) + 1] if name in given[:-1] else ""
 
 
+def _reading(given: list[str]) -> list[str]:
+    """The options of the command that say how files are read."""
+    return [word for pair in pairwise(given) if pair[0] in _READING for word in pair]
+
+
 def _human_source(given: list[str]) -> list[str]:
     """How the human replies of a run are read by a command that takes files."""
     human = _file(given, "human")
     if "--pairs" not in given:
-        return [human or "human.jsonl"]
+        return [human or "human.jsonl", *_reading(given)]
     context = _file(given, "context") or "context"
     columns = ["--column", f"context={context}", "--column", f"response={human}"]
     return [_file(given, "pairs"), *columns]
