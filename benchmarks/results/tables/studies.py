@@ -1,6 +1,6 @@
 """Tables of the recipes: ATT, REGS, training against perturbations, CoCoA."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -232,7 +232,13 @@ def _verdict_cells(results: "RobustResults", target: "TargetRow", name: str) -> 
 
 
 def cocoa(
-    data: Path, work: Path, config: str, agents: Sequence[str], scenarios: int, seed: int = 0
+    data: Path,
+    work: Path,
+    config: str,
+    agents: Sequence[str],
+    scenarios: int,
+    seed: int = 0,
+    changes: Mapping[str, Mapping[str, int]] | None = None,
 ) -> TableParts:
     """The mutual friends task under perturbed messages (Niu and Bansal, 2018, Table 8).
 
@@ -247,6 +253,8 @@ def cocoa(
             Scenarios of each strategy.
         seed (`int`, *optional*, defaults to 0):
             Seed.
+        changes (`Mapping[str, Mapping]`, *optional*):
+            Other settings by the name of an agent, for slow ones.
 
     Returns:
         `TableParts`: A part per agent.
@@ -256,9 +264,10 @@ def cocoa(
 
     def rows(agent: str) -> list[list[Cell]]:
         [run] = recipe_settings(config, work / agent, seed, CocoaRun)
-        return cocoa_rows(play_cocoa(replace(run, agents=[agent], scenarios=scenarios)), agent)
+        given: dict[str, Any] = {"scenarios": scenarios, **(changes or {}).get(agent, {})}
+        return cocoa_rows(play_cocoa(replace(run, agents=[agent], **given)), agent)
 
-    columns = ["agent", "hears", *COCOA_METRICS.values(), "p of the completion rate"]
+    columns = ["agent", "hears", "scenarios", *COCOA_METRICS.values(), "p of the completion rate"]
     return TableParts(columns, {agent: lambda a=agent: rows(a) for agent in agents})
 
 
@@ -268,7 +277,8 @@ def cocoa_rows(results: "CocoaResults", agent: str) -> list[list[Cell]]:
     for row in results.select(system=agent):
         by_channel.setdefault(str(row.details["channel"]), {})[row.metric] = row
     return [
-        [agent, channel, *(number(row.get(metric)) for metric in COCOA_METRICS),
+        [agent, channel, f"{row['completion_rate'].n:,}",
+         *(number(row.get(metric)) for metric in COCOA_METRICS),
          p_cell(row["completion_rate"].details.get("p"))]
         for channel, row in by_channel.items()
     ]  # fmt: skip
