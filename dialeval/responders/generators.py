@@ -1,7 +1,8 @@
 """Generators: language models that continue contexts, loading them and running them fast."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -142,12 +143,13 @@ class Generator:
             name = "decoder_input_ids" if self.is_encoder_decoder else "input_ids"
             return cast(Tensor, inputs[name][:, skip:])
         model: Any = self.model  # `generate` comes from a mixin that is not in its type
-        ids = model.generate(
-            **inputs,
-            max_new_tokens=max_new_tokens - given,
-            logits_processor=LogitsProcessorList(processors),
-            **{"do_sample": False, **settings},
-        )
+        with _mask_is_given(model):
+            ids = model.generate(
+                **inputs,
+                max_new_tokens=max_new_tokens - given,
+                logits_processor=LogitsProcessorList(processors),
+                **{"do_sample": False, **settings},
+            )
         return cast(Tensor, ids[:, skip:])
 
     @torch.no_grad()
@@ -317,6 +319,25 @@ def _read_settings(path: Path) -> dict[str, Any]:
 def _short_name(name: Path | str) -> str:
     path = Path(name)
     return path.name if path.exists() else str(name)
+
+
+@contextmanager
+def _mask_is_given(model: Any) -> Iterator[None]:
+    """Generate without the advice to pass a mask, which is always passed.
+
+    `generate` drops a mask that masks nothing, and GPT-2 then takes the padding token behind an
+    ended response, or one that was drawn, for padding of the prompt. A configuration without a
+    padding token says that there is none; the tokens are the same.
+    """
+    config = model.config
+    if config.is_encoder_decoder:
+        yield
+        return
+    padding, config.pad_token_id = config.pad_token_id, None
+    try:
+        yield
+    finally:
+        config.pad_token_id = padding
 
 
 def _positions(mask: Tensor) -> Tensor:

@@ -373,11 +373,16 @@ class LanguageModelPenalty(LogitsProcessor):
     @torch.no_grad()
     def _next_logits(self, rows: Tensor) -> Tensor:
         parents = self._parents(rows)
+        mask = torch.ones_like(rows)  # padding is read like any token
         if parents is None or self._cache is None:
-            output = self.language_model(input_ids=rows, use_cache=self.use_cache)
+            output = self.language_model(
+                input_ids=rows, attention_mask=mask, use_cache=self.use_cache
+            )
         else:
             self._cache.batch_select_indices(parents)
-            output = self.language_model(input_ids=rows[:, -1:], past_key_values=self._cache)
+            output = self.language_model(
+                input_ids=rows[:, -1:], attention_mask=mask, past_key_values=self._cache
+            )
         cache = getattr(output, "past_key_values", None)
         self._cache = cache if self.use_cache and isinstance(cache, Cache) else None
         self._read = rows

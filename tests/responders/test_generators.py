@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from peft import LoraConfig, get_peft_model
-from transformers import GenerationConfig
+from transformers import GenerationConfig, modeling_utils
 
 from dialeval.dialogues import BadInput
 from dialeval.models import packages
@@ -113,6 +113,23 @@ def test_padding_that_is_the_end_token_is_harmless(build, plain_generate):
             response for row in rows for response in plain_generate(same, row, NEW, num_beams=3)
         ]
         assert cut(same, same.generate(rows, NEW, num_beams=3)) == beams
+
+
+@pytest.mark.parametrize("rows", [[[5, 6, 7]] * 3, [[5, 6, 7], [6, 7], [7]]])
+def test_padding_tokens_count_once_drawn_and_transformers_asks_for_no_mask(
+    build, plain_generate, monkeypatch, rows
+):
+    """`generate` itself drops a mask without padding; what follows an ending is no token."""
+    advice = []
+    monkeypatch.setattr(modeling_utils.logger, "warning_once", advice.append)
+    gpt2 = build("gpt2")
+    config, seeds = gpt2.model.config, list(range(90))
+    responses = sampled(gpt2, rows, seeds, 30)
+    assert advice == []
+    assert config.pad_token_id == gpt2.pad_id
+    assert sum(gpt2.pad_id in row[:-1] for row in responses) > 5
+    assert {len(row) for row in responses} >= {2, NEW}  # some ended while others went on
+    assert responses == lone(plain_generate, gpt2, rows, seeds, 30)
 
 
 def test_the_models_own_generation_settings_are_set_aside(generator, contexts):
