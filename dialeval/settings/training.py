@@ -33,7 +33,9 @@ class TrainingConfig:
     halve_after: int = field(
         default=6, metadata={"least": 0, "help": "Epochs before `halve` starts."}
     )
-    max_grad_norm: float = field(default=5.0, metadata={"help": "Maximum gradient norm."})
+    max_grad_norm: float = field(
+        default=5.0, metadata={"help": "Maximum gradient norm; 0 does not clip."}
+    )
     patience: int = field(
         default=2,
         metadata={"least": 0, "help": "Epochs without a better validation loss before stopping."},

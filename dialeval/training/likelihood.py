@@ -27,7 +27,7 @@ from dialeval.training.schedule import (
     learning_rate,
     optimizer_for,
 )
-from dialeval.training.updates import autocast, enable_checkpointing, parts_of
+from dialeval.training.updates import autocast, clip, enable_checkpointing, parts_of
 from dialeval.training.weighting import TfIdfWeights
 
 _EVALUATION_TOKENS = 2_048
@@ -163,7 +163,7 @@ class GeneratorTrainer:
             loss += part_loss.detach()
         batch_loss = self.accelerator.reduce(loss, "sum").item()
         finite_loss(batch_loss, f"step {step}")
-        norm = self.accelerator.clip_grad_norm_(self.trainable, self.config.max_grad_norm)
+        norm = clip(self.accelerator, self.trainable, self.config.max_grad_norm)
         self.optimizer.step()
         self.optimizer.zero_grad()
         return {

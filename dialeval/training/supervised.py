@@ -28,7 +28,7 @@ from dialeval.training.schedule import (
     learning_rate,
     optimizer_for,
 )
-from dialeval.training.updates import autocast, enable_checkpointing, parts_of
+from dialeval.training.updates import autocast, clip, enable_checkpointing, parts_of
 
 
 class DiscriminatorTrainer:
@@ -146,7 +146,7 @@ class DiscriminatorTrainer:
         means = torch.stack([loss, correct]).unsqueeze(0)
         mean_loss, accuracy = self.accelerator.gather(means).mean(0).tolist()
         numbers = {"loss": finite_loss(mean_loss, f"step {step}"), "accuracy": accuracy}
-        self.accelerator.clip_grad_norm_(self.trainable, self.config.max_grad_norm)
+        clip(self.accelerator, self.trainable, self.config.max_grad_norm)
         self.optimizer.step()
         self.optimizer.zero_grad()
         return {**numbers, "learning_rate": rate}

@@ -47,6 +47,25 @@ def reduced_step(
     return norm
 
 
+def clip(
+    accelerator: Accelerator, parameters: Sequence[torch.nn.Parameter], max_norm: float
+) -> torch.Tensor:
+    """Limit the norm of gradients; returns the norm before.
+
+    Args:
+        accelerator (`Accelerator`):
+            The processes.
+        parameters (`Sequence[Parameter]`):
+            Whose gradients.
+        max_norm (`float`):
+            Largest norm; 0 does not clip.
+
+    Returns:
+        `Tensor`: The norm before clipping.
+    """
+    return accelerator.clip_grad_norm_(parameters, max_norm or math.inf)
+
+
 def _sum_over_processes(accelerator: Accelerator, gradients: Sequence[torch.Tensor]) -> None:
     """Replace each gradient by its sum over all processes, with one message for each data type.
 

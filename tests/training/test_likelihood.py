@@ -139,6 +139,8 @@ def test_gradients_are_cut_to_their_norm(tokenizer, train):
     cut, gradient = one_step(make("gpt2", tokenizer), train, max_grad_norm=0.01)
     assert gradient.norm().item() == pytest.approx(0.01, rel=1e-2)
     assert_close(cut["gradient_norm"], free["gradient_norm"])
+    _, whole = one_step(make("gpt2", tokenizer), train, max_grad_norm=0.0)
+    assert whole.norm().item() == pytest.approx(free["gradient_norm"], rel=1e-3)
 
 
 @pytest.mark.parametrize("kind", KINDS)

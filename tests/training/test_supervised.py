@@ -78,6 +78,15 @@ def test_a_seed_is_a_run(pairs, tokenizer):
     assert not torch.equal(weights(one), weights(other))
 
 
+def test_a_largest_norm_of_0_does_not_clip_gradients(pairs, tokenizer):
+    free, unlimited = (trainer(tokenizer, replace(FAST, max_grad_norm=norm)) for norm in (0.0, 1e9))
+    start = weights(free).clone()
+    for trained in (free, unlimited):
+        list(islice(trained.train(pairs["train"], pairs["validation"]), 2))
+    assert torch.equal(weights(free), weights(unlimited))
+    assert not torch.equal(weights(free), start)
+
+
 def test_an_interrupted_run_ends_with_the_same_weights(pairs, tokenizer, tmp_path):
     config = replace(FAST, epochs=2, checkpoint_every=3)
     whole = trainer(tokenizer, config)
