@@ -57,6 +57,26 @@ def test_chosen_is_human_and_rejected_a_system(write):
                                ("yes", "human"), ("hm", "m")]  # fmt: skip
 
 
+def test_a_tool_call_does_not_cost_a_chained_conversation(write):
+    call = {"type": "function_call", "name": "find", "arguments": "{}", "call_id": "c1"}
+    result = {"type": "function_call_output", "call_id": "c1", "output": "{}"}
+
+    def said(text):
+        content = [{"type": "output_text", "text": text}]
+        return [{"type": "message", "role": "assistant", "content": content}]
+
+    exchanges = [("r1", None, "far?", [call]), ("r2", "r1", [result], said("no")),
+                 ("r3", "r2", "and back?", said("the same")), ("r4", "", "alone?", said("yes")),
+                 ("", None, "who?", said("me"))]  # fmt: skip
+    names = ("id", "previous_response_id", "input", "output")
+    rows = [dict(zip(names, row, strict=True)) | {"object": "response"} for row in exchanges]
+    passages = [*iterate(read_passages(write("responses.jsonl", rows), side="bot"))]
+    contexts = [[turn.text for turn in passage.context] for passage in passages]
+    assert contexts == [["far?"], ["far?", "no", "and back?"], ["alone?"], ["who?"]]
+    assert [passage.response for passage in passages] == ["no", "the same", "yes", "me"]
+    assert [passage.dialogue_id for passage in passages[:3]] == ["r1", "r1", "r4"]
+
+
 SIMULATIONS = [
     {"id": f"s{n}", "task_id": "1", "messages": [
         {"role": "assistant", "content": "Hi!", "tool_calls": None},

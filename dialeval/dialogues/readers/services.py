@@ -43,17 +43,20 @@ def read_requests(source: Source) -> Iterator[Dialogue]:
     for number, item in source.json_records():
         with source.record(number):
             request, answer = _request_and_answer(as_object(item, "a record"))
-            root, history = earlier.get(str(answer.get("previous_response_id")), ("", ()))
-            turns = (*history, *_request_turns(request, source))
+            previous = str(answer.get("previous_response_id") or "")
+            root, history = earlier.get(previous, ("", ()))
+            turns = (*history, *_request_turns(request, source, bool(history)))
             key = str(answer.get("id") or "")
             text = _answer_of(answer, source)
-            if text is None:
-                source.skipped["answers without text"] += 1
-                continue
-            earlier[key] = root or key, (*turns, Turn("assistant", text, "assistant"))
+            if key:  # also of a tool call: what follows its result continues the conversation
+                said = () if text is None else (Turn("assistant", text, "assistant"),)
+                earlier[key] = root or key, (*turns, *said)
             if len(earlier) > _MOST_EARLIER:
                 earlier.popitem(last=False)
-            yield _answered(turns, text, root or key, key, answer.get("model"))
+            if text is None:
+                source.skipped["answers without text"] += 1
+            else:
+                yield _answered(turns, text, root or key, key, answer.get("model"))
 
 
 def _request_and_answer(record: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
@@ -67,7 +70,8 @@ def _request_and_answer(record: Mapping[str, Any]) -> tuple[Mapping[str, Any], M
     return request, {"previous_response_id": chained, **answer}
 
 
-def _request_turns(request: Mapping[str, Any], source: Source) -> tuple[Turn, ...]:
+def _request_turns(request: Mapping[str, Any], source: Source, continues: bool) -> tuple[Turn, ...]:
+    """What was said in a request; nothing where it only has the result of a tool."""
     given = request.get("input", request.get("messages"))
     if isinstance(given, str):
         return (Turn("user", given),)
@@ -76,7 +80,8 @@ def _request_turns(request: Mapping[str, Any], source: Source) -> tuple[Turn, ..
             "expected the `input` or the `messages` of the request, found none.",
             hint="Log requests with their answers: an answer alone has no context.",
         )
-    return conversation(_spoken(given, source), source).turns
+    messages = _spoken(given, source)
+    return conversation(messages, source).turns if messages or not continues else ()
 
 
 def _spoken(items: list[Any], source: Source) -> list[Any]:
