@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from dialeval.dialogues.sources import BadInput
-from dialeval.dialogues.types import Passage, Turn
+from dialeval.dialogues.types import UNKNOWN_SPEAKERS, Passage, Turn, merge_by_speaker
 from dialeval.settings.checks import check_settings
 
 _SPECIAL = ("bos", "eos", "cls", "sep")
@@ -151,10 +151,16 @@ class InputFormat:
 def chat_messages(turns: Sequence[Turn]) -> list[dict[str, str]]:
     """Turns as chat messages: the last one is the user's, and roles alternate back from there.
 
+    What one speaker says in a row is one message. Where a speaker is not known, every turn is.
+
     Examples:
         >>> [message["role"] for message in chat_messages([Turn("A", "hi"), Turn("B", "hello")])]
         ['assistant', 'user']
+        >>> chat_messages([Turn("A", "hi"), Turn("A", "are you there?")])
+        [{'role': 'user', 'content': 'hi are you there?'}]
     """
+    if not any(turn.speaker in UNKNOWN_SPEAKERS for turn in turns):
+        turns = merge_by_speaker(turns)
     messages: list[dict[str, str]] = []
     role = "user"
     for turn in reversed(turns):

@@ -8,6 +8,9 @@ from typing import Any
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
+UNKNOWN_SPEAKERS = ("", "?")
+"""What the speaker of a turn is called where the source does not say who it was."""
+
 TRAINED_AGAINST = "discriminator_fingerprint"
 """Key in a system's training, or in `extra` of a response, that names its discriminator."""
 

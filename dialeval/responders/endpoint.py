@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from dialeval.dialogues import BadInput, Passage, Passages
 from dialeval.dialogues.encoding import chat_messages
 from dialeval.dialogues.storage import iterate_passages
-from dialeval.dialogues.types import merge_by_speaker, text_key
+from dialeval.dialogues.types import text_key
 from dialeval.responders.base import CUT, HYPOTHESIS, Responses, answer
 from dialeval.responders.endpoint_client import (
     LONGEST_WAIT,
@@ -331,8 +331,6 @@ def request_body(responder: EndpointResponder, passage: Passage, seed: int) -> d
 def to_messages(passage: Passage, system_prompt: str | None = None) -> list[dict[str, str]]:
     """The context as chat messages, such that the assistant is next.
 
-    Consecutive turns of one speaker become one message, and the last one is the user's.
-
     Examples:
         >>> from dialeval.dialogues import Turn
         >>> turns = (Turn("A", "hi"), Turn("B", "hello"), Turn("B", "who are you?"))
@@ -340,11 +338,8 @@ def to_messages(passage: Passage, system_prompt: str | None = None) -> list[dict
         [{'role': 'assistant', 'content': 'hi'},
          {'role': 'user', 'content': 'hello who are you?'}]
     """
-    turns = passage.context
-    if all(turn.speaker for turn in turns):  # turns without a speaker may be of different people
-        turns = merge_by_speaker(turns)
     system = [{"role": "system", "content": system_prompt}] if system_prompt else []
-    return [*system, *chat_messages(turns)]
+    return [*system, *chat_messages(passage.context)]
 
 
 def in_background(

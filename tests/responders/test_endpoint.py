@@ -130,6 +130,7 @@ def test_roles_alternate_back_from_the_last_speaker():
         ("assistant", "1 2"), ("user", "3 4"),
     ]  # fmt: skip
     assert roles(("", "1"), ("", "2")) == [("assistant", "1"), ("user", "2")]
+    assert roles(("?", "1"), ("?", "2")) == [("assistant", "1"), ("user", "2")]
     assert roles(("system", "s"), ("user", "1"), ("assistant", "2"), ("user", "3")) == [
         ("system", "s"), ("user", "1"), ("assistant", "2"), ("user", "3"),
     ]  # fmt: skip

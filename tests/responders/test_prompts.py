@@ -1,5 +1,7 @@
 """Prompts: which tokens a generator reads, and what is left out when they are too many."""
 
+from dataclasses import replace
+
 import pytest
 
 from dialeval.dialogues import BadInput, Turn
@@ -120,6 +122,18 @@ def test_a_chat_template_gets_roles_that_alternate_back_from_the_user(
         "<user> a <assistant> b c <user> d <assistant>",
         "<assistant> a <user> b <assistant>",
     ]
+
+
+def test_what_one_speaker_says_in_a_row_is_one_message_of_a_chat(tokenizer, make_passage, chat):
+    def prompt(*speakers):
+        texts = ("a", "b", "c", "d")
+        turns = tuple(Turn(*turn) for turn in zip(speakers, texts, strict=False))
+        passage = replace(make_passage("a"), context=turns)
+        return words(tokenizer, chat(tokenizer, [passage])[0])
+
+    assert prompt("A", "A", "B", "B") == "<assistant> a b <user> c d <assistant>"
+    assert prompt("A", "B", "B") == "<assistant> a <user> b c <assistant>"
+    assert prompt("?", "?", "?") == "<user> a <assistant> b <user> c <assistant>"  # not known
 
 
 def test_a_system_prompt_comes_first_and_stays(tokenizer, make_passage):
