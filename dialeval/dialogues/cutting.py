@@ -198,9 +198,17 @@ def check_passage(
 
 
 def next_speaker(turns: tuple[Turn, ...]) -> str:
-    """The speaker of the next turn: the latest one who is not the last speaker."""
-    others = [turn.speaker for turn in turns if turn.speaker != turns[-1].speaker]
-    return others[-1] if others else "B" if turns and turns[-1].speaker == "A" else "A"
+    """The speaker of the next turn: the latest one who is not the last speaker.
+
+    Examples:
+        >>> next_speaker((Turn("user", "Hi!"), Turn("assistant", "Hello."), Turn("user", "Well?")))
+        'assistant'
+        >>> next_speaker((Turn("system", "Be kind."), Turn("A", "Hi!")))
+        'B'
+    """
+    spoken = [turn.speaker for turn in turns if turn.speaker not in NOT_SPOKEN]
+    others = [speaker for speaker in spoken if speaker != spoken[-1]]
+    return others[-1] if others else "B" if spoken[-1:] == ["A"] else "A"
 
 
 def with_author(dialogue: Dialogue, author: str) -> Dialogue:

@@ -52,6 +52,15 @@ def test_ids_tell_the_place_and_the_speaker_alternates():
     assert [passage.speaker for passage in passages] == ["B", "A", "B", "A"]
 
 
+def test_nobody_answers_as_the_system():
+    turns = Turn("system", "be kind"), Turn("user", "hi")
+    (passage,) = Cut()(Dialogue(turns, "x", replies=(Reply("human", "hello"),)))
+    assert passage.speaker == "A"
+    longer = (turns[0], Turn("assistant", "welcome"), Turn("tool", "{}"), turns[1])
+    (passage,) = Cut()(Dialogue(longer, "x", replies=(Reply("human", "hello"),)))
+    assert passage.speaker == "assistant"
+
+
 def test_an_id_made_of_the_words_does_not_depend_on_the_line():
     assert Dialogue.from_texts(["a", "b"]).id == Dialogue.from_texts(["a", "b"]).id
     assert Dialogue.from_texts(["a", "b"]).id != Dialogue.from_texts(["ab"]).id
