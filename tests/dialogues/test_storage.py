@@ -1,5 +1,7 @@
 """Passages at rest: round trips, and files that appear whole or not at all."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -40,6 +42,17 @@ PASSAGES = [
 def test_every_format_gives_back_what_was_written(ending, tmp_path):
     path = write_passages(to_passages(PASSAGES), tmp_path / f"passages.{ending}")
     assert list(iterate(read_passages(path))) == PASSAGES
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv"])
+def test_an_empty_cell_is_an_empty_answer(ending, tmp_path):
+    silent = Passage((Turn("A", "hi"),), "", "bot", id="q", extra={"empty": True})
+    path = write_passages(to_passages([silent]), tmp_path / f"passages.{ending}")
+    assert [passage.response for passage in iterate(read_passages(path))] == [""]
+    write_passages(to_passages([replace(silent, extra={})]), path)
+    with pytest.raises(BadInput, match="the response of 'bot' is empty"):
+        read_passages(path)
+    assert [p.response for p in iterate(read_passages(path, allow_empty=True))] == [""]
 
 
 def test_the_schema_is_fixed_and_the_table_is_mapped_from_disk():

@@ -237,8 +237,9 @@ def _read_delimited(source: Source, delimiter: str) -> Iterator[Dialogue]:
         with source.record(number):
             record = {name: cell for name, cell in row.items() if cell != ""}
             names = prompt_columns(set(row))
-            if names:  # an empty cell is an empty answer
-                record.setdefault(names[1], "")
+            response = source.columns.get("response", "response")
+            # An empty cell is an empty answer.
+            record |= {name: row[name] for name in (response, *(names or ())[1:]) if name in row}
             yield table_record(record, source)
 
 
