@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from accelerate import Accelerator
 
 from dialeval.dialogues import BadInput, iterate
@@ -35,10 +36,11 @@ from dialeval.protocols.robust.replies import other_rows
 from dialeval.protocols.robust.study import _Study
 from dialeval.reports.robust import robust_grids, write_robust_report
 from dialeval.responders.decoding import likelihoods
-from dialeval.responders.generators import load_generator
+from dialeval.responders.generators import load_generator, save_generator
 from dialeval.settings.against import AgainstConfig
 from dialeval.settings.robust import RobustRun
 from dialeval.settings.training import GeneratorConfig
+from dialeval.training.generator import build
 
 UP, DOWN = Comparison(0.1, 0.05, 0.2, 0.01), Comparison(-0.1, -0.2, -0.05, 0.01)
 NONE = Comparison(0.01, -0.1, 0.1, 0.6)
@@ -164,6 +166,17 @@ def test_a_collapsed_latent_variable_is_reported(tmp_path, monkeypatch):
     [warning] = load_generator(factory.base("vhred", 0)).training["warnings"]
     assert warning.startswith("The latent variable collapsed: 0.020 nats per response, 0 of 3")
     assert load_generator(factory.base("seq2seq", 0)).training["warnings"] == []
+
+
+def test_a_target_in_half_precision_is_trained_in_full(tmp_path):
+    run = RobustRun(**{**TINY, "output_dir": str(tmp_path / "run")})
+    parts = robust_parts(run, 0)
+    saved = build(shape_of(run, "gpt2"), parts["train"])
+    saved.model.bfloat16()
+    folder = save_generator(saved, tmp_path / "half")
+    factory = models.ModelFactory(run, CONFIG, AGAINST, parts, Accelerator(), lambda *_: None)
+    assert load_generator(folder).model.dtype == torch.bfloat16
+    assert factory._generator(str(folder), str(folder)).model.dtype == torch.float32
 
 
 def test_test_contexts_only_get_words_of_the_training_data():

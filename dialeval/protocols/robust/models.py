@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import torch
 from accelerate import Accelerator
 from accelerate.utils import set_seed
 
@@ -144,7 +145,8 @@ class ModelFactory:
         """A new generator, or one to continue from, with adapters if the run says so."""
         if start is None:
             return build(shape_of(self.run, target), self.parts["train"])
-        generator = load_generator(start, device="cpu")
+        # Full precision: an update is often too small to change half-precision weights.
+        generator = load_generator(start, device="cpu", dtype=torch.float32)
         if self.run.tune == "lora" and not is_new(target):
             generator.model = with_lora(generator.model)
         return generator
