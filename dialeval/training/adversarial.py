@@ -278,7 +278,7 @@ class AdversarialTrainer(AdversarialMeasures):
         human = self._human(rows)
         weights = np.ones(len(human))
         if self.config.teacher_forcing == "reward":
-            scores = np.nan_to_num(self.reward(human.passages))
+            scores = np.nan_to_num(self.reward.of_complete(human, self.config))
             # eq. 2 with the human response, only where its weight is positive.
             weights = np.maximum(scores - self.baseline.of_contexts(drawn, rewards), 0)
         torch.manual_seed(self._seed([DROPOUT, GENERATOR, self.iteration, step, self.rank]) % 2**63)

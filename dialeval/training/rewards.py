@@ -69,6 +69,22 @@ class RewardSource:
             )
         return self.sign * values
 
+    def of_complete(self, drawn: Drawn, config: AdversarialConfig) -> np.ndarray:
+        """The reward of each complete response, drawn or human; NaN where it has none.
+
+        Args:
+            drawn (`Drawn`):
+                The responses.
+            config (`AdversarialConfig`):
+                The longest possible response.
+
+        Returns:
+            `np.ndarray`: One number per response.
+        """
+        if self.control == "length":
+            return np.array([len(ids) / config.response_tokens for ids in drawn.responses])
+        return self(drawn.passages)
+
     def of_responses(
         self, generator: Generator, drawn: Drawn, seeds: Sequence[int], config: AdversarialConfig
     ) -> list[np.ndarray]:

@@ -192,6 +192,16 @@ def test_controls_do_not_depend_on_what_is_said(control):
         assert sorted(rewards) == sorted(true) and rewards != true.tolist()
 
 
+def test_a_validation_reports_the_reward_that_is_trained_on():
+    trainer = tiny_trainer(control="length", scorer=judge(1))
+    record = trainer.validate()
+    assert record.reward == pytest.approx(record.length / 4)  # of 4 tokens
+    human = trainer._human(np.arange(20))
+    assert trainer.reward.of_complete(human, trainer.config).tolist() == [
+        len(ids) / 4 for ids in human.responses
+    ]
+
+
 def test_a_constant_reward_with_a_group_baseline_teaches_nothing():
     trainer = tiny_trainer(
         control="constant", responses=2, baseline="group", teacher_forcing="none", d_steps=0
