@@ -96,6 +96,7 @@ class _CausalStates:
         column = torch.arange(len(row), device=row.device) - self.first[row] + self.sizes[row]
         self.after, output = output_at(self.model, batch, row, column, use_cache=True)
         self.cache = output.past_key_values
+        self.positions = generator.max_positions
 
     def logits(self, response: Tensor, prefix: Tensor) -> Tensor:
         return self.after[self.first[response] + prefix - 1]
@@ -116,7 +117,9 @@ class _CausalStates:
             past_key_values=self.now,
             use_cache=True,
         )
-        self.position = self.position + 1
+        # One that ended may stay in its batch; a position past the model's last one would fail.
+        last = None if self.positions is None else self.positions - 1
+        self.position = (self.position + 1).clamp(max=last) if last else self.position + 1
         return output.logits[:, -1]
 
     def keep(self, rows: Tensor) -> None:

@@ -3,14 +3,17 @@
 import numpy as np
 import pytest
 import torch
+from transformers import GPTBigCodeConfig, GPTBigCodeForCausalLM
 
 from dialeval.dialogues import BadInput
 from dialeval.responders.decoding import TemperatureMixture
+from dialeval.responders.generators import Generator
 from dialeval.responders.processors import RowNoise, RowTemperature
+from dialeval.responders.prompts import PromptFormat
 from dialeval.responders.task import mixed_seed, truncate_at_end
 from dialeval.training.policy import draw_responses
 from dialeval.training.rollouts import Rollouts, prefix_rewards, roll_out
-from tests.training.game_worker import attacker
+from tests.training.game_worker import attacker, tokenizer
 from tests.training.test_policy import MAKERS, passages_of
 
 MIXED = TemperatureMixture((0.7, 1.0, 3.0))
@@ -63,6 +66,21 @@ def test_responses_are_read_in_groups_that_fit_into_memory(make, monkeypatch):
     together = roll_out(generator, drawn, range(len(drawn)), 3, 7)
     monkeypatch.setattr("dialeval.training.rollouts.MAX_LOGITS", 500)
     assert roll_out(generator, drawn, range(len(drawn)), 3, 7).ids == together.ids
+
+
+def test_rollouts_that_ended_do_not_run_past_the_last_position():
+    torch.manual_seed(0)
+    words, new = tokenizer(), 26
+    sizes = {"n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 4 + new}
+    shape = GPTBigCodeConfig(
+        vocab_size=len(words), initializer_range=0.3, eos_token_id=words.eos_token_id, **sizes
+    )
+    generator = Generator(GPTBigCodeForCausalLM(shape), words, PromptFormat())
+    drawn = drawn_by(generator, new=new)
+    assert max(map(len, drawn.prompts)) == 4  # cut, so that the whole response fits
+    assert max(map(len, drawn.responses)) > 10
+    rollouts = roll_out(generator, drawn, range(len(drawn)), 1, new)
+    assert rollouts.ids == one_by_one(generator, drawn, range(len(drawn)), 1, new)
 
 
 def test_rollouts_do_not_depend_on_the_batch():
