@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from dialeval.errors import BadInput
 from dialeval.files import atomic_write
@@ -81,11 +81,12 @@ def write_judgements(judgements: Iterable[Judgement], path: Path | str) -> Path:
     path = Path(path)
     names = [item.name for item in fields(Judgement)]
     with atomic_write(path) as file:
-        if path.suffix.lower() in (".csv", ".tsv"):
-            delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
-            writer = csv.DictWriter(file, names, delimiter=delimiter, lineterminator="\n")
+        if path.suffix.lower() == ".csv":
+            writer = csv.DictWriter(file, names, lineterminator="\n")
             writer.writeheader()
             writer.writerows(asdict(row) for row in judgements)
+        elif path.suffix.lower() == ".tsv":
+            _write_tabbed(judgements, names, file, path)
         elif path.suffix.lower() in (".jsonl", ".json"):
             for row in judgements:
                 file.write(json.dumps(asdict(row), ensure_ascii=False) + "\n")
@@ -93,6 +94,21 @@ def write_judgements(judgements: Iterable[Judgement], path: Path | str) -> Path:
             hint = "Name a file that ends in .jsonl, .csv or .tsv."
             raise BadInput(f"unknown ending {path.suffix!r}.", path, hint=hint)
     return path
+
+
+def _write_tabbed(
+    judgements: Iterable[Judgement], names: Sequence[str], file: IO[str], path: Path
+) -> None:
+    """Rows with tabs between their cells and without quotes, as they are read."""
+    options: dict[str, Any] = {"quoting": csv.QUOTE_NONE, "quotechar": None}
+    writer = csv.DictWriter(file, names, delimiter="\t", lineterminator="\n", **options)
+    writer.writeheader()
+    for row in judgements:
+        try:
+            writer.writerow(asdict(row))
+        except csv.Error:
+            message = f"a text about the item {row.item!r:.60} has a tab or a line break."
+            raise BadInput(message, path, hint="Name a file that ends in .jsonl or .csv.") from None
 
 
 def read_judgements(

@@ -19,6 +19,15 @@ def test_a_file_is_read_as_it_was_written(tmp_path, ending):
     assert read_judgements(path) == ROWS
 
 
+def test_a_table_with_tabs_keeps_quotation_marks_and_refuses_tabs(tmp_path):
+    rows = [Judgement("a", 'the "item"', "real", "real", system='Team"A"'), ROWS[2]]
+    assert read_judgements(write_judgements(rows, tmp_path / "rows.tsv")) == rows
+    for text in ("one\ttwo", "one\ntwo"):
+        with pytest.raises(BadInput, match="item 'x' has a tab or a line break. Name a file"):
+            write_judgements([Judgement("a", "x", text)], tmp_path / "more.tsv")
+    assert not (tmp_path / "more.tsv").exists()
+
+
 def test_a_column_per_scale_is_read_as_one_judgement_each(write):
     text = (
         "\ufeffJudgeID\tInstanceID\tSystemID\tRelevance\tInformativeness\n"
