@@ -362,6 +362,19 @@ play_att(run, config)
 """
 
 
+def test_hvr_starts_from_the_same_head_whatever_was_drawn_before(tmp_path):
+    run, config = settings(write_corpus(tmp_path), tmp_path / "run", sl_epochs=1)
+    parts = make_parts(run, config)
+    folder = tmp_path / "generator"
+    generator, _ = players.make_generator(run, config, parts["generator"], folder, lambda _: None)
+    heads = []
+    for seed in (1, 2):  # a study that was resumed has drawn less
+        torch.manual_seed(seed)
+        scorer = players._train_hvr(run, config, parts, generator)
+        heads.append(scorer.model.score.weight.detach().clone())
+    assert torch.equal(*heads)
+
+
 def test_a_study_killed_at_any_moment_resumes_to_the_same_numbers(tmp_path):
     data = write_corpus(tmp_path)
     run, config = settings(data, tmp_path / "whole", methods=["SL+HvR", "ATT"])

@@ -235,6 +235,7 @@ def _train_hvr(
     if run.hvr_kind == "embedding":
         return EmbeddingScorer.fit(pairs, seed, name="HvR")
     validation = negative_pairs(RANDOM, parts["validation"], source, seed)
+    torch.manual_seed(seed)  # the head has random initial weights, whatever was drawn before
     model = discriminator_on(generator.model)
     settings = _sl_config(run, config)
     trainer = DiscriminatorTrainer(model, generator.tokenizer, input_format("att"), settings)
