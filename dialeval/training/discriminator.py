@@ -170,7 +170,7 @@ def _train_network(
     calibration = calibrate(scorer, pairs["validation"], config.loss == "pairwise", run.calibration)
     scorer.training = {
         "signature": signature(run, config, len(pairs["train"]) // 2),
-        "prefixes": config.prefixes,
+        "prefixes": config.prefixes or config.all_prefixes,
         "settings": _plain(run, config),
         "calibration": calibration,
         "history": history,

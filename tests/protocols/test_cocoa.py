@@ -29,6 +29,7 @@ from dialeval.protocols.cocoa.neural import (
     make_policy,
     neural_agents,
 )
+from dialeval.protocols.cocoa.study import _read_lines
 from dialeval.reports.cocoa import write_cocoa_report
 from dialeval.responders.simple import ConstantResponder
 from dialeval.settings.cocoa import CocoaRun
@@ -304,6 +305,13 @@ def test_language_models_speak_in_short_utterances(tmp_path, monkeypatch):
     assert given == [("some-model", 7)]
     with pytest.raises(BadInput, match="`model_tokens` is 1 or more"):
         CocoaRun(model_tokens=0)
+
+
+def test_a_line_separator_in_an_utterance_ends_no_record(tmp_path):
+    rows = [{"lines": [["A", "one\u2028two\x85", "three"]]}, {"lines": []}]
+    path = tmp_path / "bot.normal.jsonl"
+    path.write_text("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows), "utf-8")
+    assert _read_lines(path) == rows
 
 
 def test_another_number_of_scenarios_is_played_again(tmp_path):

@@ -66,6 +66,13 @@ def run_of(files, tmp_path, **settings):
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("setting", ["prefixes", "all_prefixes"])
+def test_a_discriminator_remembers_that_it_learnt_from_prefixes(files, tmp_path, setting):
+    run = run_of(files, tmp_path, model="rnn")
+    train_discriminator(run, replace(CONFIG, epochs=1, max_steps=2, **{setting: True}))
+    assert load_scorer(run.output_dir).training["prefixes"] is True
+
+
 def test_several_corpora_are_trained_on_together_and_reported_apart(files, tmp_path):
     results = train_discriminator(run_of(files, tmp_path, model="svm-unigram"), CONFIG)
     rows = results.select("accuracy", evaluator="svm-unigram")

@@ -299,8 +299,9 @@ def _pair(make: MakeAgent, scenario: Scenario, seed: int) -> list[Agent]:
 
 def _read_lines(path: Path) -> list[dict[str, Any]]:
     """The records of a file of JSON lines; none if there is no such file."""
-    lines = path.read_text("utf-8").splitlines() if path.is_file() else []
-    return [json.loads(line) for line in lines]
+    text = path.read_text("utf-8") if path.is_file() else ""
+    # Not splitlines: what an agent says may have other line separators in it.
+    return [json.loads(line) for line in text.split("\n") if line]
 
 
 def _facts(dialogue: Dialogue) -> dict[str, Any]:
