@@ -61,13 +61,13 @@ def test_a_tool_call_does_not_cost_a_chained_conversation(write):
     call = {"type": "function_call", "name": "find", "arguments": "{}", "call_id": "c1"}
     result = {"type": "function_call_output", "call_id": "c1", "output": "{}"}
 
-    def said(text):
+    def output(text):
         content = [{"type": "output_text", "text": text}]
         return [{"type": "message", "role": "assistant", "content": content}]
 
-    exchanges = [("r1", None, "far?", [call]), ("r2", "r1", [result], said("no")),
-                 ("r3", "r2", "and back?", said("the same")), ("r4", "", "alone?", said("yes")),
-                 ("", None, "who?", said("me"))]  # fmt: skip
+    exchanges = [("r1", None, "far?", [call]), ("r2", "r1", [result], output("no")),
+                 ("r3", "r2", "and back?", output("the same")), ("r4", "", "alone?", output("yes")),
+                 ("", None, "who?", output("me"))]  # fmt: skip
     names = ("id", "previous_response_id", "input", "output")
     rows = [dict(zip(names, row, strict=True)) | {"object": "response"} for row in exchanges]
     passages = [*iterate(read_passages(write("responses.jsonl", rows), side="bot"))]

@@ -49,8 +49,8 @@ def read_requests(source: Source) -> Iterator[Dialogue]:
             key = str(answer.get("id") or "")
             text = _answer_of(answer, source)
             if key:  # also of a tool call: what follows its result continues the conversation
-                said = () if text is None else (Turn("assistant", text, "assistant"),)
-                earlier[key] = root or key, (*turns, *said)
+                new = () if text is None else (Turn("assistant", text, "assistant"),)
+                earlier[key] = root or key, (*turns, *new)
             if len(earlier) > _MOST_EARLIER:
                 earlier.popitem(last=False)
             if text is None:
