@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas
+import pyarrow as pa
 import pytest
 
 import dialeval
@@ -21,7 +22,7 @@ from dialeval.protocols.evaluation.frozen import FrozenScorer
 from dialeval.protocols.unpaired import evaluate_piles, make_piles, shares_contexts
 from dialeval.protocols.unpaired.findings import pile_verdicts
 from dialeval.protocols.unpaired.piles import pair_piles
-from dialeval.protocols.unpaired.scoring import Accuracy
+from dialeval.protocols.unpaired.scoring import Accuracy, pile_test
 from dialeval.protocols.unpaired.verdict import Piled, PileReading, pile_verdict
 from dialeval.scorers import Decision
 from dialeval.scorers.baselines import NEUTRAL
@@ -118,6 +119,36 @@ def test_a_control_that_explains_the_difference_is_named(control, control_p, exp
     assert pile_verdict("bot", [reading], Piled(50, 50)).verdict == expected
 
 
+def test_no_sentence_says_that_there_is_nothing_where_nothing_was_shown():
+    unsure = PileReading(
+        "svm", Accuracy(0.8, 0.72, 0.88, 100), 0.001, style_p=0.001, control_p=0.06,
+        control=Accuracy(0.68, 0.6, 0.76, 100),
+    )  # fmt: skip
+    text = pile_verdict("bot", [unsure], Piled(50, 50)).text
+    assert "by svm (p = .060): nothing shows that the partners reveal the pile." in text
+    assert text.endswith(
+        "the responses may reveal no more than the partners' turns alone: the interval of the ones "
+        "begins at 72.0 %, that of the others ends at 76.0 %."
+    )
+
+
+def scored(rows) -> pa.Table:
+    """Scores of dialogues of one turn: unit, label and score of each."""
+    units, labels, scores = zip(*rows, strict=True)
+    names = [f"dialogue {number}" for number in range(len(rows))]
+    columns = {"dialogue_id": names, "unit": units, "label": labels, "score": scores}
+    return pa.table(columns)
+
+
+def test_dialogues_that_share_a_context_count_once():
+    rng = np.random.default_rng(0)
+    alone = [(f"alone {n}", int(n < 10), rng.normal(0.5, 0.1)) for n in range(40)]
+    shared = [("shared", 1, rng.normal(0.8, 0.05)) for _ in range(30)]  # by their context
+    assert pile_test(scored([*alone, *shared, ("shared", 0, 0.8)]), 0) > 0.1
+    apart = [(f"apart {n}", label, score) for n, (_, label, score) in enumerate(shared)]
+    assert pile_test(scored([*alone, *apart]), 0) < 0.001
+
+
 @dataclass(frozen=True)
 class Found:
     """Numbers about one system, without their tables."""
@@ -189,6 +220,23 @@ def test_tables_of_another_version_are_not_used_again(tmp_path, monkeypatch):
     monkeypatch.setattr("dialeval.protocols.unpaired.study.versions", lambda: newer)
     evaluated(human, system, tmp_path)
     assert len(set((tmp_path / "cache").iterdir())) == 2 * len(tables)
+
+
+def test_tables_of_the_same_texts_by_other_speakers_are_not_used_again(tmp_path):
+    sides = pile(SPORT, 1, dialogues=15), pile(COOKING, 2, dialogues=15, author="bot")
+    controls = []
+    for speakers in (("evaluated", "partner"), ("partner", "evaluated")):
+        human, system = (
+            to_passages(
+                replace(p, context=(Turn(speakers[0], "so what"), replace(p.context[0],
+                        speaker=speakers[1]))) for p in iterate(side)
+            )
+            for side in sides
+        )  # fmt: skip
+        results = evaluated(human, system, tmp_path)
+        [control] = results.select("topic_control")
+        controls.append(control.value)
+    assert controls[0] > 0.8 and controls[1] == 0.5  # "so what" has no topic
 
 
 def test_a_difference_in_rare_words_alone_may_be_the_topic():

@@ -222,6 +222,15 @@ def _response_warnings(name: str, passages: Passages) -> Iterable[str]:
         yield f"{name}: {cut_warning(cut, total)}."
 
 
+def speakers_key(passages: Passages) -> str:
+    """A hash of who says what: it decides which turns are the partner's."""
+    return text_key(
+        name or ""
+        for passage in iterate(passages)
+        for name in (passage.speaker, *(turn.speaker for turn in passage.context))
+    )
+
+
 def pair_piles(human: Passages, system: Passages, name: str) -> PilePair:
     """The human pile and one system's, without passages that both have.
 

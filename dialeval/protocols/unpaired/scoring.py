@@ -232,16 +232,26 @@ def _correct(table: pa.Table) -> np.ndarray:
 
 
 def pile_test(table: pa.Table, seed: int) -> float:
-    """One-sided p-value that dialogues of the human pile have the higher scores.
+    """One-sided p-value that units of the human pile have the higher scores.
 
-    Every dialogue counts once, with the mean of its turns, and the labels of the dialogues are
+    A unit is a dialogue, or the dialogues that share a context. It counts once in each pile, with
+    the mean of its dialogues there, each of which has the mean of its turns; the labels are
     permuted. The table is a held-out half: predictions of cross-fitting are not independent.
     """
-    dialogues, label, means = dialogue_means(table)
-    del dialogues
+    names, label, means = dialogue_means(table)
+    unit_of = dict(zip(table["dialogue_id"].to_pylist(), table["unit"].to_pylist(), strict=True))
+    units = np.array([unit_of[name] for name in names.tolist()])
     if not label.any() or label.all():
         return 1.0
-    return exchange_test(means[label], means[~label], seed)
+    human, system = (_means_by(units[side], means[side]) for side in (label, ~label))
+    return exchange_test(human, system, seed)
+
+
+def _means_by(units: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The mean of the values of each unit."""
+    index = np.unique(units, return_inverse=True)[1]
+    means: np.ndarray = np.bincount(index, values) / np.bincount(index)
+    return means
 
 
 def dialogue_means(table: pa.Table) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

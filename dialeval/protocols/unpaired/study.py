@@ -39,7 +39,7 @@ from dialeval.protocols.profile.measures import compare_behaviour
 from dialeval.protocols.unpaired import findings as derive
 from dialeval.protocols.unpaired.findings import SystemFindings
 from dialeval.protocols.unpaired.matching import MIN_MATCHES, Matches, match_dialogues
-from dialeval.protocols.unpaired.piles import PilePair, Piles, pair_piles
+from dialeval.protocols.unpaired.piles import PilePair, Piles, pair_piles, speakers_key
 from dialeval.protocols.unpaired.tables import PileTables
 from dialeval.protocols.unpaired.verdict import PileReading
 from dialeval.protocols.unpaired.views import IN_CONTEXT, OPENING, PARTNER, RESPONSE, STYLE
@@ -147,6 +147,7 @@ class PileStudy:
 
     def _tables(self, system: str, piles: PilePair) -> PileTables:
         facts = [f"schema {SCHEMA_VERSION}", *versions().values(), *shared_facts(self.fit_context)]
+        facts += map(speakers_key, (self.data.human, self.data.systems[system]))
         key = text_key([self.contents[""], self.contents[system], str(self.folds), *facts])
         return PileTables(
             piles, key, self.folder, self.folds, self.fit_context, self.frozen,

@@ -176,7 +176,11 @@ def _by_topic(
     control_p = smallest_p(readings, "control_p")
     most = max(reading.control.high for reading in readings if reading.control is not None)
     if strongest.response.low <= most:
-        reason = "the responses reveal no more than the partners' turns alone"
+        reason = (
+            "the responses may reveal no more than the partners' turns alone: the interval of the "
+            f"ones begins at {percent(strongest.response.low)}, that of the others ends at "
+            f"{percent(most)}"
+        )
         return CONFOUNDED, [*topic, f"The topic may explain the difference: {reason}."], [reason]
     if control_p is not None and control_p >= ALPHA:
         return DISTINGUISHABLE, topic, []
@@ -245,7 +249,7 @@ def _control_sentence(system: str, readings: Sequence[PileReading]) -> str:
         f"(p {format_p(p_value)})"
     )
     if p_value >= ALPHA:
-        return f"{numbers}, so the partners do not reveal the pile."
+        return f"{numbers}: nothing shows that the partners reveal the pile."
     return f"{numbers}: topics differ, or partners talk differently to {system}."
 
 
