@@ -15,9 +15,12 @@ from dialeval.dialogues import BadInput, Passages
 from dialeval.files import atomic_write
 from dialeval.protocols.evaluation.evaluators import Fit, FitContext, fit_each
 from dialeval.protocols.evaluation.folds import COLUMNS, Ablations, Folds, response_columns
-from dialeval.scorers import is_human
+from dialeval.scorers import Decision, is_human
 
 logger = logging.getLogger(__name__)
+
+THRESHOLD = 0.5
+"""Of evaluators that are trained in a run: see [`HumanScale`]."""
 
 
 def crossfit(
@@ -59,7 +62,7 @@ def crossfit(
     """
     numbers = [number for number, test in enumerate(folds) if len(test)]
     trains = [folds.train(number, share) for number in numbers]
-    scorers = fit_each(fit, trains, seed, fit_context)
+    scorers = map(on_human_scale, fit_each(fit, trains, seed, fit_context))
     twins = _fit_twins(fit, folds, numbers, seed, fit_context) if twin else repeat(None)
     tables, start = [], 0
     for number, scorer, blind in zip(numbers, scorers, twins, strict=False):
@@ -83,9 +86,38 @@ def _fit_twins(
     """
     trains = [folds.blind_train(number) for number in numbers]
     try:
-        yield from fit_each(fit, trains, seed, fit_context)
+        yield from map(on_human_scale, fit_each(fit, trains, seed, fit_context))
     except BadInput:
         yield from repeat(None)
+
+
+class HumanScale:
+    """An evaluator that was trained here, on the scale that all numbers of a run are computed on.
+
+    A higher score means human, and from .5 on a response is predicted human. The evaluators of
+    dialeval have this scale anyway; others may give humans low scores, or have a threshold.
+
+    Args:
+        scorer (`Scorer`):
+            The evaluator.
+    """
+
+    higher_is_human = True
+
+    def __init__(self, scorer: Any):
+        self.scorer, self.name, self.decision = scorer, scorer.name, Decision(THRESHOLD)
+
+    def __call__(self, passages: Passages) -> np.ndarray:
+        """The score of each passage, in their order."""
+        scores = finite_scores(self.scorer, passages)
+        sign = 1.0 if self.scorer.higher_is_human else -1.0
+        return THRESHOLD + sign * (scores - self.scorer.decision.threshold)
+
+
+def on_human_scale(scorer: Any) -> Any:
+    """The evaluator itself where it has the scale of [`HumanScale`], else on that scale."""
+    has_scale = scorer.higher_is_human and scorer.decision.threshold == THRESHOLD
+    return scorer if has_scale else HumanScale(scorer)
 
 
 def apply_scorer(scorer: Any, folds: Folds, context_ablation: bool = True) -> pa.Table:

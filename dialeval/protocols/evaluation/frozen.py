@@ -184,7 +184,7 @@ def load_frozen(name: str, where: str) -> FrozenScorer:
         scorer = ZeroShotScorer.from_pretrained(model or "smollm2", measure or "fast-detectgpt")
         return FrozenScorer(scorer, name)
     scorer = load_scorer(where)
-    key = text_key([scorer.signature, *sorted(fingerprints(scorer)), _folder_hash(where)])
+    key = text_key([scorer.signature, *sorted(fingerprints(scorer)), folder_hash(where)])
     return FrozenScorer(scorer, name, key)
 
 
@@ -306,8 +306,8 @@ def _passage_key(passage: Passage) -> str:
     return text_key([passage.id, passage.author, passage.response, *turns])
 
 
-def _folder_hash(where: str) -> str:
-    """A hash of the files of a saved evaluator."""
+def folder_hash(where: str) -> str:
+    """A hash of the files of a folder, or of a repository that was downloaded before."""
     if Path(where).is_dir():
         folder = Path(where)
     else:

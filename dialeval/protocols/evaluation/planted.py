@@ -11,7 +11,7 @@ import numpy as np
 
 from dialeval.dialogues import BadInput, Passages
 from dialeval.metrics.power import POWER, planted_power
-from dialeval.protocols.evaluation.crossfit import score_pairs
+from dialeval.protocols.evaluation.crossfit import on_human_scale, score_pairs
 from dialeval.protocols.evaluation.evaluators import fit_function
 from dialeval.protocols.evaluation.tables import ScoreTables
 from dialeval.protocols.evaluation.twosample import pair_signs
@@ -95,12 +95,12 @@ def _powers(
     def make() -> Mapping[str, float]:
         seed = tables.run.seed
         try:
-            train, test = tables.fold_pairs(system, scenario, 2, seed)
+            halves = tables.fold_pairs(system, scenario, 2, seed)
             fit = fit_function(evaluator)
-            scorer = fit(planted_pairs(train, share, seed), seed, tables.fit_context)
+            scorer = fit(planted_pairs(halves.train(1), share, seed), seed, tables.fit_context)
         except BadInput:
             return {"power": 0.0, "low": 0.0}
-        signs, dialogues = pair_signs(score_pairs(scorer, test))
+        signs, dialogues = pair_signs(score_pairs(on_human_scale(scorer), halves[1]))
         options = {"groups": dialogues.tolist(), "alpha": alpha, "seed": seed}
         return {
             "power": planted_power(signs, share, **options),

@@ -12,8 +12,13 @@ from dialeval.dialogues import BadInput
 from dialeval.dialogues.types import text_key
 from dialeval.metrics.results import SCHEMA_VERSION, SECOND_HUMAN, versions
 from dialeval.protocols.evaluation.collector import FitDetails
-from dialeval.protocols.evaluation.crossfit import apply_scorer, cached_table, crossfit
-from dialeval.protocols.evaluation.evaluators import REFERENCES, FitContext, fit_function
+from dialeval.protocols.evaluation.crossfit import (
+    THRESHOLD,
+    apply_scorer,
+    cached_table,
+    crossfit,
+)
+from dialeval.protocols.evaluation.evaluators import REFERENCES, FitContext, code_key, fit_function
 from dialeval.protocols.evaluation.folds import (
     Folds,
     content_key,
@@ -42,8 +47,6 @@ RESPONSE_EVALUATORS = ("surface", "svm-response", *REFERENCES)
 FOLLOWED = 10
 """Passages per fold that must have a next turn, for `human_next`."""
 LENGTH_BIN = 5
-THRESHOLD = 0.5
-"""Of evaluators that are trained here: their scores are P(human)."""
 FoldsKey = tuple[str, str, int, int, bool, bool]
 _ABLATIONS = {RESPONSE_ONLY: "response-only", SHUFFLED: "shuffled-context"}
 
@@ -334,6 +337,8 @@ class ScoreTables:
         facts += [str(self.folds), str(self.run.seed), *more, *shared_facts(self.fit_context)]
         if evaluator in self.frozen:
             facts += [self.frozen[evaluator].key, str(self.threshold(evaluator))]
+        else:
+            facts += filter(None, [code_key(evaluator)])
         return text_key([*facts, system, self.contents[""], self.contents[system]])
 
     def _has_data(self, scenario: str) -> bool:

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from dialeval.dialogues import Passages
 from dialeval.metrics.power import minimum_detectable
 from dialeval.metrics.significance import sign_flip_test
-from dialeval.protocols.evaluation.crossfit import score_pairs
+from dialeval.protocols.evaluation.crossfit import on_human_scale, score_pairs
 from dialeval.protocols.evaluation.evaluators import Fit, FitContext
+from dialeval.protocols.evaluation.folds import Folds
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,7 @@ class TwoSampleTest:
     pairs: int
 
 
-def two_sample_test(
-    fit: Fit, halves: list[Passages], seed: int, fit_context: FitContext
-) -> TwoSampleTest:
+def two_sample_test(fit: Fit, halves: Folds, seed: int, fit_context: FitContext) -> TwoSampleTest:
     """Fit to one half, test on the other by swapping the sides within contexts.
 
     Predictions of cross-fitting are not used: the evaluators of different folds share training
@@ -48,7 +46,7 @@ def two_sample_test(
     Args:
         fit (`Callable`):
             Fits the evaluator to pairs.
-        halves (`list[Passages]`):
+        halves (`Folds`):
             Pairs to fit to, and pairs to test on, of different dialogues.
         seed (`int`):
             Seed of the evaluator and of the test.
@@ -58,7 +56,8 @@ def two_sample_test(
     Returns:
         `TwoSampleTest`: Accuracies and p-value on the second half.
     """
-    return swap_test(score_pairs(fit(halves[0], seed, fit_context), halves[1]), seed)
+    scorer = on_human_scale(fit(halves.train(1), seed, fit_context))
+    return swap_test(score_pairs(scorer, halves[1]), seed)
 
 
 def swap_test(table: pa.Table, seed: int) -> TwoSampleTest:

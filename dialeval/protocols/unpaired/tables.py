@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from dialeval.dialogues.types import text_key
 from dialeval.protocols.evaluation.crossfit import cached_table
-from dialeval.protocols.evaluation.evaluators import FitContext, fit_function
+from dialeval.protocols.evaluation.evaluators import FitContext, code_key, fit_function
 from dialeval.protocols.evaluation.frozen import FrozenScorer
 from dialeval.protocols.unpaired.matching import Matches, matched_rows, matched_test
 from dialeval.protocols.unpaired.piles import PilePair
@@ -174,7 +174,8 @@ class PileTables:
         return float(self.folder.cached_json(key, make))
 
     def _key(self, kind: str, evaluator: str, view: str, seed: int) -> str:
-        weights = self.frozen[evaluator].key if evaluator in self.frozen else ""
+        is_frozen = evaluator in self.frozen
+        weights = self.frozen[evaluator].key if is_frozen else code_key(evaluator)
         return text_key(["unpaired", kind, self.key, evaluator, weights, view, str(seed)])
 
 
