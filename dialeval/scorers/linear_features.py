@@ -72,7 +72,7 @@ def make_folds(pairs: Passages, labels: np.ndarray, settings: SvmSettings) -> li
     """
     # A separate seed: a part that was split off with the same one would be a single fold.
     number = folds(pairs, settings.folds, text_hash(["svm", str(settings.seed)]) % 2**31)
-    replies = _reply_keys(pairs)
+    replies = _numbers_of(replies_of_dialogues(pairs))
     rotation = []
     for fold in np.unique(number):
         held_out = number == fold
@@ -87,8 +87,8 @@ def make_folds(pairs: Passages, labels: np.ndarray, settings: SvmSettings) -> li
     return rotation
 
 
-def _reply_keys(pairs: Passages) -> np.ndarray:
-    """A number for each reply and the dialogue that it comes from."""
+def replies_of_dialogues(pairs: Passages) -> list[pa.Array]:
+    """Each reply with the dialogue that it comes from, as one text, batch by batch."""
     keys = []
     for batch in batches(pairs):
         source = batch["source_dialogue_id"]
@@ -96,7 +96,7 @@ def _reply_keys(pairs: Passages) -> np.ndarray:
         origin = pc.if_else(borrowed, source, pc.fill_null(batch["dialogue_id"], ""))
         response = pc.fill_null(batch["response"], "")
         keys.append(pc.binary_join_element_wise(origin, response, "\x1f"))
-    return _numbers_of(keys)
+    return keys
 
 
 def dialogue_numbers(pairs: Passages) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 import json
 import random
+import sys
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
@@ -18,10 +19,12 @@ from dialeval.protocols.evaluation import EvaluationRun, align, evaluate
 from dialeval.protocols.evaluation.collector import ResultCollector
 from dialeval.protocols.evaluation.crossfit import crossfit
 from dialeval.protocols.evaluation.evaluators import EVALUATORS, FitContext, fit_function
-from dialeval.protocols.evaluation.folds import fold_numbers, scenario_folds
+from dialeval.protocols.evaluation.folds import Folds, fold_numbers, scenario_folds
 from dialeval.protocols.evaluation.measures import accuracy_interval
 from dialeval.protocols.evaluation.study import Study
 from dialeval.registry import Entry
+from dialeval.responders.base import respond
+from dialeval.responders.simple import RandomResponder
 from dialeval.scorers import Decision
 from dialeval.scorers.linear import SvmScorer
 
@@ -150,6 +153,116 @@ def test_no_response_is_judged_by_a_judge_that_saw_its_dialogue(whole):
     assert 1 <= planted <= 2 * 3  # of random replies and of the marked system, up to three shares
     for spy, rows in scored:
         assert rows and not sources(spy.pairs) & sources(rows)
+
+
+@dataclass
+class Margin(Spy):
+    """The same judge by the log odds of machine: low for humans, and 0 is its threshold."""
+
+    higher_is_human: bool = False
+    decision: Decision = field(default_factory=lambda: Decision(0.0))
+
+    def score(self, passage: Passage) -> float:
+        return -float(np.log(9)) if super().score(passage) > 0.5 else float(np.log(9))
+
+
+def test_a_judge_may_give_humans_low_scores_and_have_another_threshold(monkeypatch, tmp_path):
+    register_spy(monkeypatch, "spy")
+    register_spy(monkeypatch, "margin", Margin)
+    human = to_passages(people())
+    data = align(human, {"marked": marked(people())})
+    results = evaluate(data, quick(tmp_path, evaluators=["spy", "margin"], twins=True))
+    verdicts = {row.evaluator: row for row in results.select("adversuc", "marked")}
+    assert verdicts["margin"].value == verdicts["spy"].value == 0
+    names = ("auroc", "pairwise_accuracy", "p_value", "held_out_pairwise_accuracy",
+             "response_only_accuracy", "shuffled_context_accuracy")  # fmt: skip
+    assert verdicts["spy"].details["auroc"] == 1
+    for name in names:
+        assert verdicts["margin"].details[name] == verdicts["spy"].details[name]
+    for metric in ("human_vs_random", "ere"):
+        first, second = (one(results, metric, "marked" if metric == "ere" else "", name).value
+                         for name in ("spy", "margin"))  # fmt: skip
+        assert first == second
+
+
+CODE = """
+from dialeval import Decision
+
+
+class Mine:
+    name, higher_is_human, decision, signature = "mine", True, Decision(), "mine"
+
+    @classmethod
+    def fit(cls, pairs, *, seed=0):
+        return cls()
+
+    def __call__(self, passages):
+        return [{value} if "beep" in text else 0.9 for text in passages["response"]]
+"""
+
+
+def test_scores_by_code_that_was_edited_are_computed_again(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    human = to_passages(people(20))
+    data, values = align(human, {"marked": marked(people(20))}), []
+    for number, value in enumerate((0.1, 0.95)):
+        (tmp_path / "my_code.py").write_text(CODE.replace("{value}", str(value)) + "#" * number)
+        sys.modules.pop("my_code", None)
+        results = evaluate(data, quick(tmp_path / "run", evaluators=["my_code:Mine"]))
+        values.append(one(results, "adversuc", "marked", "my_code:Mine").value)
+    assert values == [0.0, 0.5]
+
+
+def test_the_seed_shuffles_the_contexts():
+    human = to_passages(people())
+    drawn = [
+        scenario_folds("human_random", human, None, 3, 0).context_ablations(0)[1],
+        Folds(scenario_folds("human_random", human, None, 3, 0), seed=1).context_ablations(0)[1],
+    ]
+    assert drawn[0]["context"][:] != drawn[1]["context"][:]
+
+
+def replies_of(passages) -> set[tuple[str, str]]:
+    """Each reply with the dialogue that it was said in."""
+    return {(p.source_dialogue_id or p.dialogue_id, p.response) for p in passages}
+
+
+@dataclass
+class Memory(Spy):
+    """A judge that knows the replies it learnt from, and guesses all others."""
+
+    def score(self, passage: Passage) -> float:
+        known = {p.response: label for p, label in zip(self.pairs, self.labels, strict=True)}
+        return {1: 0.9, 0: 0.1}.get(known.get(passage.response), 0.5)
+
+
+def test_no_judge_knows_a_human_reply_that_a_system_repeats(monkeypatch, tmp_path):
+    judges = register_spy(monkeypatch, kind=Memory)
+    human = to_passages(people())
+    repeated = to_passages(respond(RandomResponder(human), people()))
+    data = align(human, {"random": repeated})
+    results = evaluate(data, quick(tmp_path, folds=4))
+    scored = [(judge, rows) for judge in judges for rows in judge.scored]
+    assert sum(any(p.author == "random" for p in rows) for _, rows in scored) >= 5
+    for judge, rows in scored:
+        assert not replies_of(judge.pairs) & replies_of(rows)
+    # It guesses; with the replies of other folds it would be wrong more often than right.
+    details = one(results, "adversuc", "random", "spy").details
+    assert details["pairwise_accuracy"] == pytest.approx(0.5, abs=0.03)
+    assert any(text.startswith("random repeats human replies") for text in results.warnings)
+
+
+def test_a_system_that_repeats_too_few_dialogues_is_refused_in_a_sentence(monkeypatch, tmp_path):
+    register_spy(monkeypatch)
+    rows = people(12, 1)
+    source = rows[0]
+    repeated = [
+        replace(p.with_response(source.response, "same"), source_dialogue_id=source.dialogue_id)
+        for p in rows
+    ]
+    data = align(to_passages(rows), {"same": to_passages(repeated)})
+    with pytest.raises(BadInput, match="repeats human replies of other dialogues"):
+        evaluate(data, quick(tmp_path))
 
 
 @pytest.mark.parametrize("evaluator", ["spy", "svm-unigram", "length", "coin"])

@@ -14,6 +14,7 @@ from dialeval.dialogues.storage import PassageFile, batches
 from dialeval.dialogues.tokens import count_tokens
 from dialeval.dialogues.types import text_key
 from dialeval.scorers.baselines import NEUTRAL, ConstantScorer, ShuffledContextScorer
+from dialeval.scorers.linear_features import replies_of_dialogues
 
 COLUMNS = {
     "id": pa.string(), "dialogue_id": pa.string(), "pair": pa.int64(), "label": pa.int8(),
@@ -47,13 +48,18 @@ class Folds(list[Passages]):
         self._cache: dict[tuple[Any, ...], Any] = {}
 
     def train(self, number: int, share: float = 1.0) -> Passages:
-        """All pairs but those of a fold, or a subsample; a smaller one is part of a larger one."""
+        """All pairs but those of a fold, or a subsample; a smaller one is part of a larger one.
+
+        Where a system repeats human replies of other dialogues, rows with a reply that the fold has
+        too are left out: an evaluator would know it, with the label of the other side.
+        """
 
         def make() -> Passages:
             if share < 1:
                 return _subsample(self.train(number), share, self.seed)
             others = [pairs for index, pairs in enumerate(self) if index != number and len(pairs)]
-            return concatenate_pairs(others)
+            train = others[0] if len(others) == 1 else concatenate_pairs(others)
+            return _without_replies_of(self[number], train, self.seed) if self.borrows else train
 
         return self._cached(("train", number, share), make)
 
@@ -70,12 +76,19 @@ class Folds(list[Passages]):
     def context_ablations(self, number: int | None) -> Ablations:
         """The pairs of a fold, or of all, without their contexts and with shuffled contexts."""
         pairs = self.pooled() if number is None else self[number]
-        return self._cached(("context_ablations", number), lambda: _context_ablations(pairs))
+        return self._cached(
+            ("context_ablations", number), lambda: _context_ablations(pairs, self.seed)
+        )
 
     def response_columns(self, number: int | None) -> pa.Table:
         """The columns of a fold's table, or of all folds', that do not depend on an evaluator."""
         pairs = self.pooled() if number is None else self[number]
         return self._cached(("response_columns", number), lambda: response_columns(pairs))
+
+    @property
+    def borrows(self) -> bool:
+        """Whether any reply is taken from a dialogue that is not in its own fold."""
+        return self._cached(("borrows",), lambda: any(map(_borrows, self)))
 
     def _cached(self, key: tuple[Any, ...], make: Callable[[], T]) -> T:
         if key not in self._cache:
@@ -83,13 +96,60 @@ class Folds(list[Passages]):
         return self._cache[key]
 
 
-def _context_ablations(pairs: Passages) -> Ablations:
+def _borrows(pairs: Passages) -> bool:
+    """Whether any reply is taken from a dialogue of which no other row is."""
+    sources, dialogues = (
+        {name for batch in batches(pairs) for name in pc.unique(batch[column]).to_pylist() if name}
+        for column in ("source_dialogue_id", "dialogue_id")
+    )
+    return not sources <= dialogues
+
+
+def _without_replies_of(test: Passages, train: Passages, seed: int) -> Passages:
+    """Training rows whose reply is not in the test rows, from the same dialogue; balanced.
+
+    Of the class that keeps more rows some are left out at random. The number of a pair then only
+    joins one row of each class: to leave out both rows of a pair would cost twice as much.
+    """
+    tested = pa.chunked_array(replies_of_dialogues(test), pa.string()).combine_chunks()
+    known = [pc.is_in(keys, value_set=tested) for keys in replies_of_dialogues(train)]
+    unknown = ~np.concatenate([part.to_numpy(zero_copy_only=False) for part in known])
+    if unknown.all():
+        return train
+    labels = np.concatenate([batch["label"].to_numpy() for batch in batches(train)])
+    classes = [np.flatnonzero(unknown & (labels == label)) for label in (0, 1)]
+    size, rng = min(map(len, classes)), np.random.default_rng(seed)
+    if not size:
+        raise BadInput(
+            "the system repeats human replies of other dialogues: without those that are tested, "
+            "none are left to train on.",
+            hint="Give more dialogues, or let it take its replies from other data.",
+        )
+    pair = np.full(len(labels), -1)
+    for rows in classes:
+        pair[np.sort(rng.permutation(rows)[:size])] = np.arange(size)
+    return _renumbered(select(train, pair >= 0), pair[pair >= 0])
+
+
+def _renumbered(pairs: Passages, numbers: np.ndarray) -> Passages:
+    """The rows with other numbers of pairs."""
+    with PassageFile(PAIR_FEATURES) as file:
+        start = 0
+        for batch in batches(pairs):
+            index = batch.schema.get_field_index("pair")
+            column = pa.array(numbers[start : start + len(batch)], batch.schema.field(index).type)
+            file.write(batch.set_column(index, "pair", column))
+            start += len(batch)
+    return file.dataset()
+
+
+def _context_ablations(pairs: Passages, seed: int) -> Ablations:
     """Both ablations; `None` for shuffled contexts where these pairs do not allow them.
 
     Contexts can only be shuffled if no dialogue has more than half of the passages.
     """
     try:
-        shuffled = ShuffledContextScorer(ConstantScorer()).edited(pairs)
+        shuffled = ShuffledContextScorer(ConstantScorer(), seed).edited(pairs)
     except BadInput:
         shuffled = None
     return without_contexts(pairs), shuffled
@@ -284,5 +344,7 @@ def fitting_folds(human: Passages, wanted: int) -> int:
 def content_key(human: Passages, answers: Passages | None = None) -> str:
     """A hash of everything in passages, human ones or a system's, that affects a number."""
     passages = human if answers is None else answers
-    hashes = row_hashes(passages, ["id", "dialogue_id", "context", "response", "following"])
-    return text_key([hashes.tobytes().hex()])
+    columns = ["id", "dialogue_id", "context", "response", "following"]
+    if any(passages["source_dialogue_id"][:]):  # these replies are left out of some training sets
+        columns.append("source_dialogue_id")
+    return text_key([row_hashes(passages, columns).tobytes().hex()])

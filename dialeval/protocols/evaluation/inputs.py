@@ -312,10 +312,14 @@ def _with_unique_ids(human: Passages) -> Passages:
 
 
 def _answer_passages(name: str, human: Passages, answers: Passages) -> Passages:
-    """A system's responses, and their `extra`, in the passages of the humans."""
+    """A system's responses, their `extra` and where they are from, in the humans' passages."""
     rows = zip(iterate(human), iterate(answers), strict=True)
     return to_passages(
-        replace(passage.with_response(answer.response, name), extra=answer.extra)
+        replace(
+            passage.with_response(answer.response, name),
+            extra=answer.extra,
+            source_dialogue_id=answer.source_dialogue_id,
+        )
         for passage, answer in rows
     )
 

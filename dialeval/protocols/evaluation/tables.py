@@ -306,7 +306,12 @@ class ScoreTables:
             sides = self.data.sides(system, normalised)
             if scenario in ("human_next", NEXT_MATCHED):
                 sides = (self.next_turns.passages, None)
-            self._folds_cache[key] = scenario_folds(scenario, *sides, k, seed, width)
+            folds = self._folds_cache[key] = scenario_folds(scenario, *sides, k, seed, width)
+            if folds.borrows:
+                self.warn(
+                    f"{system} repeats human replies of other dialogues. Those that are tested "
+                    "are left out of the training data, so that no evaluator knows them."
+                )
         return self._folds_cache[key]
 
     def _warn_of_missing_ablations(self, table: pa.Table, twin: bool, shuffled: bool) -> None:
