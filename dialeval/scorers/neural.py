@@ -206,7 +206,7 @@ class NeuralScorer:
             )  # fmt: skip
         if empty and "empty" not in self._warned:
             self._warned.add("empty")
-            logger.warning("%d responses are empty; %s scores them all the same.", empty, self.name)
+            logger.warning("%d responses are empty; %s scores them too.", empty, self.name)
 
     def save(self, folder: Path) -> dict[str, Any]:
         """Write weights, configuration and tokenizer; return the settings for `load`."""

@@ -102,9 +102,17 @@ def test_a_no_says_for_every_source_which_share_would_have_been_noticed():
     result = verdict("bot", [NONE], replace(SURE, detectable=shares), 9)
     assert result.verdict == "indistinguishable"
     assert result.text.endswith(
-        "No evaluator's interval reaches 55 %, and this run would have noticed if 20 % of the "
-        "replies had been random human replies or if 5 % of the replies had been replies of TeamG."
+        "No evaluator's interval reaches 55 %, and in at least 80 % of cases this run would have "
+        "noticed if 20 % of the replies had been random human replies or if 5 % of the replies had "
+        "been replies of TeamG."
     )
+
+
+def test_an_interval_above_chance_needs_no_narrower_interval_but_a_test():
+    wide = replace(NONE, accuracy=0.75, low=0.71, high=0.79, p_value=0.9)
+    text = verdict("bot", [wide], SURE, 400).text
+    assert "The interval is above 55 %, but the test is not significant: it has half of" in text
+    assert "more contexts would" not in text
 
 
 def test_power_is_no_reservation_where_it_was_not_measured_because_something_was_detected():

@@ -17,6 +17,7 @@ from dialeval.metrics.evaluation_results import (
     NEGLIGIBLE,
     Verdict,
 )
+from dialeval.metrics.power import POWER
 from dialeval.metrics.significance import holm
 
 ALPHA = 0.05
@@ -268,13 +269,18 @@ def _would_have_noticed(detectable: Mapping[str, float | None], margin: float) -
         if share is not None
     ]
     return (
-        f"No evaluator's interval reaches {percent(margin, 0)}, and this run would have noticed "
-        f"{' or '.join(shares)}."
+        f"No evaluator's interval reaches {percent(margin, 0)}, and in at least "
+        f"{percent(POWER, 0)} of cases this run would have noticed {' or '.join(shares)}."
     )
 
 
 def _needs_more(reading: Reading, high: float, margin: float, n: int) -> str:
     """How many more contexts would make the interval narrow enough, at the same accuracy."""
+    if reading.low >= margin:  # it is narrow enough: what fails is the test
+        return (
+            f"The interval is above {percent(margin, 0)}, but the test is not significant: it has "
+            "half of the contexts, and evaluators learn from the other half. More are needed."
+        )
     half = max(high - reading.accuracy, 1e-6)
     above = reading.accuracy >= margin
     distance = reading.accuracy - 0.5 if above else margin - reading.accuracy
