@@ -125,6 +125,24 @@ def test_scores_in_a_table_of_any_kind(run, write, tmp_path, kind):
     assert scenario_success(*columns, threshold=0.4, groups=groups) == expected["scenarios"]
 
 
+def test_rows_without_a_dialogue_keep_the_dialogues_of_the_others(run, write):
+    rows = table()
+    write("all.jsonl", rows)
+    write("some.jsonl", [{**rows[0], "dialogue_id": ""}, *rows[1:]])
+    write("none.jsonl", [{**row, "dialogue_id": ""} for row in rows])
+    groups = {}
+    for name in ("all", "some", "none"):
+        assert run("ere", "--scores", f"{name}.jsonl", "-o", name)[0] == 0
+        [result] = written(name)["results"]
+        scenario = result["details"]["scenarios"][rows[0]["scenario"]]
+        groups[name] = scenario["n_groups"]
+    assert groups["some"] == groups["all"] + 1 < groups["none"]
+    warnings = {name: " ".join(written(name)["warnings"]) for name in groups}
+    assert "dialogue_id" not in warnings["all"]
+    assert f"1 of {len(rows):,} rows have no `dialogue_id`" in warnings["some"]
+    assert "No row has `dialogue_id`" in warnings["none"]
+
+
 def test_scores_that_are_low_for_humans_and_of_an_evaluator_that_was_not_retrained(run, write):
     rows = table()
     write("up.jsonl", rows)

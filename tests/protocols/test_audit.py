@@ -2,6 +2,7 @@
 
 import json
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -212,6 +213,17 @@ def test_other_contexts_are_named(known, tmp_path):
     results = audited(tmp_path, data.from_list(rows, features=data.features), *known)
     shift = next(check for check in results.checks if "contexts" in check.name)
     assert not shift.passed and shift.value > 0.9
+
+
+def test_contexts_that_cannot_be_compared_are_named(known, tmp_path):
+    data = replies(60, 0, 3, "data")
+    bare = to_passages(replace(passage, context=()) for passage in dialeval.iterate(data))
+    results = audited(tmp_path, bare, *known)
+    assert not any("contexts" in check.name for check in results.checks)
+    assert any(
+        text.startswith("The contexts of data and reference were not compared: fewer than 20")
+        for text in results.warnings
+    )
 
 
 def test_what_is_missing_is_said(known, tmp_path):

@@ -1,5 +1,8 @@
 """What a share rests on: a separating evaluator, data that are a mixture, comparable contexts."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from dialeval.dialogues import BadInput
@@ -102,7 +105,12 @@ def fit_check(sums: Histograms, seed: int) -> AuditCheck:
 
 
 def shift_check(
-    fit: Fit, data: Sample, reference: Sample, seed: int, fit_context: FitContext
+    fit: Fit,
+    data: Sample,
+    reference: Sample,
+    seed: int,
+    fit_context: FitContext,
+    warn: Callable[[str], Any] = lambda text: None,
 ) -> AuditCheck | None:
     """Whether the contexts of the data differ from those of the reference, by the same evaluator.
 
@@ -115,18 +123,21 @@ def shift_check(
             Seed of folds and evaluator.
         fit_context (`FitContext`):
             What evaluators share.
+        warn (`Callable`, *optional*):
+            Called with a sentence where contexts could not be compared.
 
     Returns:
-        `AuditCheck` or `None`: `None` where there are no contexts.
+        `AuditCheck` or `None`: `None` where there are too few contexts, or they overlap.
     """
     sides = [sample_dialogues(side.contexts, MOST_SHIFT_ROWS, seed) for side in (reference, data)]
     try:
         rows = view_rows(pair_piles(sides[0], sides[1], "the data"), PARTNER)
         if min(len(rows.human), len(rows.system)) < MIN_ROWS:
-            return None
+            raise BadInput(f"fewer than {MIN_ROWS} replies of one of them follow another turn.")
         accuracy = accuracy_of(crossfit_rows(fit, rows, 5, seed, fit_context), seed)
         p_value = pile_test(heldout_rows(fit, rows, seed, fit_context), seed)
-    except BadInput:
+    except BadInput as error:
+        warn(f"The contexts of data and reference were not compared: {error.message}")
         return None
     passed = p_value >= SHIFT or accuracy.value < MIN_SHIFT
     text = (

@@ -155,7 +155,8 @@ class Audit:
             (data, reference, machine), estimate.value, self.fit_context.features, LEAST_GROUPS,
             run.seed,
         )  # fmt: skip
-        shift = shift_check(self.fit, data, reference, run.seed, self.fit_context)
+        warn = self.warnings.append
+        shift = shift_check(self.fit, data, reference, run.seed, self.fit_context, warn)
         optional = [check for check in (neither, shift) if check is not None]
         checks = [separation, fit_check(sums, run.seed), *optional]
         is_mixture = all(check.passed for check in checks if check.name in (FIT, NEITHER))
@@ -179,7 +180,8 @@ class Audit:
             bound = Bound(1 - bound.value, 1 - bound.high, 1 - bound.low)
         checks = []
         if kind == UNLIKE:
-            shift = shift_check(self.fit, data, known, run.seed, self.fit_context)
+            warn = self.warnings.append
+            shift = shift_check(self.fit, data, known, run.seed, self.fit_context, warn)
             checks += [shift] if shift is not None else []
         if run.by:
             self.warnings.append("Shares by group need both --reference and --machine.")

@@ -3,7 +3,7 @@
 import csv
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +74,7 @@ def reliability_of_scores(
                 "run": text_key([_content_key(table), *map(str, facts.values())])}  # fmt: skip
     output.check(settings, difference_of_settings, overwrite=overwrite)
     collector = ResultCollector("unknown", seed)
+    table = _with_units(table, collector.warn)
     try:
         _add_errors(collector, table, threshold, 1.0 if higher_is_human else -1.0, retrained)
     except ValueError as error:  # a scenario with one class only
@@ -130,10 +131,23 @@ def read_scored(path: Path) -> pa.Table:
         raise BadInput("it has no scores of any scenario of reliability.", path, hint=hint)
     for row in rows:
         row["evaluator"] = row["evaluator"] or path.stem
-    if not all(row["dialogue_id"] for row in rows):
-        for number, row in enumerate(rows):  # without dialogues, each response is a unit
-            row["dialogue_id"] = str(number)
     return pa.Table.from_pylist(rows, _SCHEMA)
+
+
+def _with_units(table: pa.Table, warn: Callable[[str], Any]) -> pa.Table:
+    """The table with a dialogue for each response, which without a `dialogue_id` is its own."""
+    names = table["dialogue_id"].to_pylist()
+    missing = sum(not name for name in names)
+    if not missing:
+        return table
+    rows = "no row has" if missing == len(names) else f"{missing:,} of {len(names):,} rows have no"
+    warn(
+        f"{rows[0].upper()}{rows[1:]} `dialogue_id`: intervals take such responses as independent, "
+        "and are too narrow where several are from one dialogue."
+    )
+    units = [name or f"row {number}" for number, name in enumerate(names)]
+    column = table.schema.get_field_index("dialogue_id")
+    return table.set_column(column, "dialogue_id", pa.array(units, pa.string()))
 
 
 def _by_evaluator(table: pa.Table) -> dict[tuple[str, str], dict[str, pa.Table]]:
