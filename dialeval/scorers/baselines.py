@@ -102,7 +102,7 @@ class LengthScorer:
 
         labels, features = labels_of(pairs), _length_features(pairs)
         means, scales = features.mean(0), features.std(0)
-        scales[scales == 0] = 1.0  # all of one length: nothing to learn
+        scales[scales <= 1e-9 * np.abs(means)] = 1.0  # one length up to rounding: nothing to learn
         model = LogisticRegression(max_iter=1_000).fit((features - means) / scales, labels)
         return cls(model.coef_[0], model.intercept_[0], means, scales, len(labels))
 

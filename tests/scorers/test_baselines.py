@@ -60,6 +60,13 @@ def test_length_says_half_where_lengths_are_equal():
     assert scores == pytest.approx(0.5)
 
 
+def test_length_learns_nothing_from_one_length_whatever_rounding_says():
+    pairs = of_lengths([7] * 30, [7] * 30)
+    machine = np.flatnonzero(np.array(pairs["label"]) == 0)
+    scorer = LengthScorer.fit(select(pairs, ~np.isin(np.arange(60), machine[:20])))
+    assert scorer(of_lengths([7, 8], [1, 70])) == pytest.approx(0.75, abs=0.02)
+
+
 def test_length_needs_both_classes():
     pairs = of_lengths([3] * 4, [2] * 4)
     with pytest.raises(BadInput, match="4 rows have 0. Give both classes"):
