@@ -77,16 +77,17 @@ def evaluate(
     """
     from dialeval.protocols.evaluation import evaluate as run_evaluation
     from dialeval.protocols.evaluation.frozen import with_human_label
+    from dialeval.protocols.unpaired import Piles
 
     run = replace(run, evaluators=with_human_label(run.evaluators, human_label))
     output_dir = Path(run.output_dir)
     check_options(format, limit, output_dir)
-    data = read_data(
+    data: EvaluationData | Piles = read_data(
         human, system or ["parrot", "constant"], inputs, output_dir, limit=limit, seed=run.seed,
         live=live, second_human=second_human, unpaired=True,
     )  # fmt: skip
     quiet_libraries()
-    if not hasattr(data, "second"):
+    if isinstance(data, Piles):
         track(show_piles(data, run, format), tracking, output_dir)
         return
     data.command = command_line()
