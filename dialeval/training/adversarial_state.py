@@ -106,7 +106,7 @@ class AdversarialState:
             return
         scorer = self.discriminator
         scorer.device = self.accelerator.device
-        scorer.model.to(scorer.device)
+        scorer.model.to(scorer.device, torch.float32)  # half-precision weights hardly change
         scorer.temperature, scorer.curve = 1.0, None  # its calibration was of other weights
         rate = self.config.discriminator_learning_rate
         self.discriminator_optimizer = torch.optim.Adam(trainable(scorer.model).values(), lr=rate)

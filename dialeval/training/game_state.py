@@ -51,7 +51,7 @@ class GameState:
         self.samples = AttackerSamples(self.folder / "samples")
         device = self.accelerator.device
         for model in (generator.model, defender.hvm.model):
-            model.to(device)
+            model.to(device, torch.float32)  # small updates do not change half-precision weights
             if config.gradient_checkpointing:
                 enable_checkpointing(model)
         defender.hvm.device = device

@@ -65,8 +65,8 @@ def _transformer(run: DiscriminatorRun) -> tuple[Any, Any, InputFormat]:
     from transformers import AutoTokenizer
 
     name = minilm_path() if run.backbone in (None, "minilm") else run.backbone
-    try:
-        model: Any = TransformerDiscriminator.from_backbone(str(name))
+    try:  # full precision: an update is often too small to change half-precision weights
+        model: Any = TransformerDiscriminator.from_backbone(str(name), dtype=torch.float32)
     except Exception as error:
         hint = "Give --backbone a folder of an encoder or decoder, or its name on the Hub."
         raise unloadable(error, name, "backbone", hint) from error

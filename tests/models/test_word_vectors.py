@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 import torch
+from transformers import GPT2Config, GPT2Model
 
 from dialeval.dialogues import Pairing, Passage, Turn, to_passages
 from dialeval.errors import BadInput
 from dialeval.models import word_vectors as module
+from dialeval.models.tokenizers import word_tokenizer
 from dialeval.models.word_vectors import word_vectors
 from dialeval.settings.training import DiscriminatorRun
 from dialeval.training import networks
@@ -36,6 +38,16 @@ def test_the_main_directions_keep_distances():
 def test_more_numbers_than_the_encoder_has_are_refused():
     with pytest.raises(BadInput, match="6 numbers, but 7 are needed"):
         word_vectors(WORDS, 7, planted)
+
+
+def test_a_backbone_in_half_precision_is_trained_in_full(tmp_path):
+    words = word_tokenizer([" ".join(WORDS)])
+    sizes = {"n_embd": 16, "n_layer": 1, "n_head": 2, "vocab_size": len(words)}
+    GPT2Model(GPT2Config(**sizes)).bfloat16().save_pretrained(tmp_path)
+    words.save_pretrained(tmp_path)
+    run = DiscriminatorRun(model="transformer", backbone=str(tmp_path))
+    model, *_ = networks.build_network(run, to_passages([]))
+    assert {value.dtype for value in model.parameters()} == {torch.float32}
 
 
 def test_a_network_has_the_vectors_of_its_words_and_leaves_them(monkeypatch):

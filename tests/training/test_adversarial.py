@@ -51,6 +51,13 @@ def test_a_toy_reward_rises_and_the_policy_reaches_it(make, objective):
     assert last["entropy"] < first["entropy"]
 
 
+def test_a_discriminator_in_half_precision_is_trained_in_full():
+    half = judge(1)
+    half.model.bfloat16()
+    trainer = tiny_trainer(scorer=half)
+    assert {value.dtype for value in trainer.discriminator.model.parameters()} == {torch.float32}
+
+
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_each_step_changes_only_its_side(objective):
     trainer = tiny_trainer(objective=objective)

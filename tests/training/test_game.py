@@ -54,6 +54,16 @@ def test_each_attack_begins_with_the_first_generator_and_a_fresh_optimiser(tmp_p
     assert not any(equal(state, first) for state in later)
 
 
+def test_players_in_half_precision_are_trained_in_full(tmp_path):
+    players = attacker(), judge(1)
+    for player in players:
+        player.model.bfloat16()
+    parts = talk(20), talk(12, seed=1)
+    AttackDefenceGame(GameConfig(**FAST), players[0], Defender(players[1]), *parts, tmp_path)
+    for player in players:
+        assert {value.dtype for value in player.model.parameters()} == {torch.float32}
+
+
 def test_a_gan_goes_on_with_its_generator(tmp_path, monkeypatch):
     game = tiny_game(tmp_path, reinitialise=False, ensemble=False)
     seen, first = attacker_states(game, monkeypatch), weights(game.generator.model)
