@@ -82,6 +82,37 @@ class RunFolder:
             raise BadInput(f"another run wrote here: {reason}.", self.path, hint=hint)
         return bool(reason)
 
+    def begin(
+        self, settings: Mapping[str, Any], resume: bool, accelerator: Any, what: str = "study"
+    ) -> None:
+        """Create the folder of a run, or continue the run in it if its settings are the same.
+
+        Args:
+            settings (`Mapping`):
+                Settings of the run.
+            resume (`bool`):
+                Whether a run that was begun may be continued.
+            accelerator (`Accelerator`):
+                Its processes: all of them check, before one writes.
+            what (`str`, *optional*, defaults to `"study"`):
+                What was begun, for the error message.
+
+        Raises:
+            BadInput: Another run wrote here, or this one was begun and is not to be resumed.
+        """
+        self.check(settings, settings_difference, hint="Choose another --output_dir.")
+        begun = self.previous() is not None
+        if begun and not resume:
+            raise BadInput(
+                f"a {what} with these settings was started here.",
+                self.path,
+                hint="Continue it with --resume, or choose another --output_dir.",
+            )
+        accelerator.wait_for_everyone()
+        if accelerator.is_main_process and not begun:
+            self.write_json(str(self.manifest), settings)
+        accelerator.wait_for_everyone()
+
     def remove(self, names: Iterable[str]) -> None:
         """Delete files and folders of an earlier run, where they exist."""
         import shutil
@@ -154,6 +185,18 @@ class RunFolder:
         if os.path.isabs(name) or ".." in Path(name).parts:
             raise ValueError(f"Expected a name inside the run folder, but got {name!r}.")
         return name
+
+
+def settings_difference(previous: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
+    """Which settings of two runs differ; empty if none does.
+
+    Examples:
+        >>> settings_difference({"seed": 0, "n": 5}, {"seed": 1, "n": 5})
+        'its settings differ in seed'
+    """
+    names = sorted({*previous, *settings})
+    other = [name for name in names if previous.get(name) != settings.get(name)]
+    return f"its settings differ in {', '.join(other)}" if other else ""
 
 
 def _digest(value: Any) -> str:

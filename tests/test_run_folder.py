@@ -4,6 +4,7 @@ import json
 import multiprocessing
 
 import pytest
+from accelerate import Accelerator
 
 from dialeval.errors import BadInput
 from dialeval.files import atomic_dir, atomic_write, atomic_write_text, last_complete
@@ -31,6 +32,18 @@ def test_another_run_is_refused_with_its_difference_unless_it_may_be_replaced(tm
     (tmp_path / "cache").mkdir()
     folder.remove(["run.json", "cache", "never-there"])
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_study_is_begun_once_and_then_resumed_with_its_settings(tmp_path):
+    folder, accelerator = RunFolder(tmp_path / "run", "settings.json"), Accelerator(cpu=True)
+    folder.begin({"seed": 0, "n": 5}, False, accelerator)
+    assert folder.read_json("settings.json") == {"seed": 0, "n": 5}
+    with pytest.raises(BadInput, match="a study with these settings was started here. Continue it"):
+        folder.begin({"seed": 0, "n": 5}, False, accelerator)
+    folder.begin({"seed": 0, "n": 5}, True, accelerator)
+    for resume in (False, True):
+        with pytest.raises(BadInput, match="settings differ in n, seed. Choose another"):
+            folder.begin({"seed": 1}, resume, accelerator)
 
 
 @pytest.mark.parametrize("content", ["", "[1]", "not json", '{"other": 1}', '{"settings": 3}'])

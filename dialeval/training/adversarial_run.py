@@ -1,6 +1,6 @@
 """Train a generator with rewards: pre-train it and its discriminator, alternate, test, save."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from accelerate import Accelerator
 from accelerate.utils import set_seed
 
 from dialeval._version import __version__
-from dialeval.dialogues import BadInput, Passages
+from dialeval.dialogues import Passages
 from dialeval.dialogues.types import TRAINED_AGAINST
 from dialeval.files import last_complete, remove_dir
 from dialeval.metrics.adversarial_results import AdversarialResults, PolicyRecord
@@ -69,7 +69,8 @@ def train_with_rewards(
     """
     folder = Path(run.output_dir)
     accelerator = make_accelerator(run, training)
-    _check_folder(run, training, config, accelerator)
+    settings = _settings(run, training, config)
+    RunFolder(folder, MANIFEST).begin(settings, run.resume, accelerator, "training")
     set_seed(training.seed)
     parts = make_parts(run, training.seed)
     generator = make_generator(run, training, parts, folder, accelerator, on_progress)
@@ -151,40 +152,11 @@ def make_generator(
     return load_generator(target, device="cpu")
 
 
-def _check_folder(
-    run: GeneratorRun,
-    training: GeneratorConfig,
-    config: AdversarialConfig,
-    accelerator: Accelerator,
-) -> None:
-    """Create the folder, or continue the run in it if its settings are the same."""
-    folder = RunFolder(run.output_dir, MANIFEST)
-    settings = _settings(run, training, config)
-    folder.check(settings, _difference, hint="Choose another --output_dir.")
-    begun = folder.previous() is not None
-    if begun and not run.resume:
-        raise BadInput(
-            "a training with these settings was started here.",
-            run.output_dir,
-            hint="Continue it with --resume, or choose another --output_dir.",
-        )
-    accelerator.wait_for_everyone()
-    if accelerator.is_main_process and not begun:
-        folder.write_json(MANIFEST, settings)
-    accelerator.wait_for_everyone()
-
-
 def _settings(
     run: GeneratorRun, training: GeneratorConfig, config: AdversarialConfig
 ) -> dict[str, Any]:
     settings = {**asdict(run), **asdict(training), **asdict(config)}
     return {name: plain(value) for name, value in settings.items() if name not in _WITHOUT}
-
-
-def _difference(previous: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
-    names = sorted({*previous, *settings})
-    other = [name for name in names if previous.get(name) != settings.get(name)]
-    return f"its settings differ in {', '.join(other)}" if other else ""
 
 
 def _fingerprint(source: RewardSource, fresh: bool = False) -> set[str]:

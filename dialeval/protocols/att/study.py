@@ -38,8 +38,6 @@ from dialeval.training.game_settings import GameConfig
 from dialeval.training.game_state import set_trainable, trainable
 
 _FRESH_SEED = 1_000  # seeds of fresh attackers, which no game uses
-_OTHER_SETTINGS = "Choose another --output_dir."
-_SAME_SETTINGS = "Resume it with --resume true, or choose another --output_dir."
 
 
 def play_att(
@@ -79,7 +77,8 @@ class AttStudy:
         self.run, self.config, self.on_progress = run, config, on_progress
         self.folder = Path(run.output_dir)
         self.accelerator = _accelerator(run)
-        self._check_output_dir()
+        settings = plain(run.settings(config))
+        RunFolder(self.folder, "settings.json").begin(settings, run.resume, self.accelerator)
         self.steps = 0
         self.minutes: dict[str, float] = {}
         self.weights: dict[str, dict[str, torch.Tensor]] = {}
@@ -288,21 +287,6 @@ class AttStudy:
             signature=self.signature,
         )
 
-    def _check_output_dir(self) -> None:
-        """Create the folder, or resume the study in it if its settings are the same."""
-        folder = RunFolder(self.folder, "settings.json")
-        settings = plain(self.run.settings(self.config))
-        folder.check(settings, _difference, hint=_OTHER_SETTINGS)
-        begun = folder.previous() is not None
-        if begun and not self.run.resume:
-            raise BadInput(
-                "a study with these settings was started here.", self.folder, hint=_SAME_SETTINGS
-            )
-        self.accelerator.wait_for_everyone()  # every process checks before one writes
-        if self.accelerator.is_main_process and not begun:
-            folder.write_json("settings.json", settings)
-        self.accelerator.wait_for_everyone()
-
     @contextmanager
     def _timed(self, stage: str) -> Iterator[None]:
         start = time.perf_counter()
@@ -325,12 +309,6 @@ def _memory(*models: torch.nn.Module) -> Memory:
     parameters = {id(weight): weight for model in models for weight in model.parameters()}
     trained = sum(weight.numel() for weight in parameters.values() if weight.requires_grad)
     return Memory(peak_mib(), sum(weight.numel() for weight in parameters.values()), trained)
-
-
-def _difference(previous: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
-    names = {*previous, *settings}
-    other = sorted(name for name in names if previous.get(name) != settings.get(name))
-    return f"its settings differ in {', '.join(other)}" if other else ""
 
 
 def _accelerator(run: AttRun) -> Accelerator:

@@ -13,7 +13,7 @@ import torch
 from accelerate.utils import broadcast_object_list, set_seed
 
 from dialeval._version import __version__
-from dialeval.dialogues import BadInput, Passages, iterate
+from dialeval.dialogues import Passages, iterate
 from dialeval.metrics.adversarial_results import PolicyRecord
 from dialeval.metrics.regs_results import RegsResults
 from dialeval.metrics.results import Result, from_plain, plain, signature
@@ -85,7 +85,8 @@ class RegsStudy:
         self.folder = Path(run.output_dir)
         shape = GeneratorRun(output_dir=run.output_dir, log_with=run.log_with)
         self.accelerator = make_accelerator(shape, training)
-        self._check_folder()
+        settings = plain(run.settings(training, config))
+        RunFolder(self.folder, "settings.json").begin(settings, run.resume, self.accelerator)
         self.minutes: dict[str, float] = {}
         self.done: dict[str, dict[str, Any]] = {}
 
@@ -303,23 +304,6 @@ class RegsStudy:
             v=__version__,
         )  # fmt: skip
 
-    def _check_folder(self) -> None:
-        """Create the folder, or resume the study in it if its settings are the same."""
-        folder = RunFolder(self.folder, "settings.json")
-        settings = plain(self.run.settings(self.training, self.config))
-        folder.check(settings, _difference, hint="Choose another --output_dir.")
-        begun = folder.previous() is not None
-        if begun and not self.run.resume:
-            raise BadInput(
-                "a study with these settings was started here.",
-                self.folder,
-                hint="Resume it with --resume true, or choose another --output_dir.",
-            )
-        self.accelerator.wait_for_everyone()  # every process checks before one writes
-        if self.accelerator.is_main_process and not begun:
-            folder.write_json("settings.json", settings)
-        self.accelerator.wait_for_everyone()
-
     @contextmanager
     def _timed(self, stage: str) -> Iterator[None]:
         start = time.perf_counter()
@@ -339,9 +323,3 @@ def decoding_name(name: str) -> str:
 
 def _copy(model: torch.nn.Module) -> dict[str, torch.Tensor]:
     return {name: weight.detach().clone() for name, weight in trainable(model).items()}
-
-
-def _difference(previous: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
-    names = sorted({*previous, *settings})
-    other = [name for name in names if previous.get(name) != settings.get(name)]
-    return f"its settings differ in {', '.join(other)}" if other else ""
