@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from accelerate import Accelerator
 from accelerate.utils import set_seed
 
@@ -20,7 +19,6 @@ from dialeval.dialogues import (
     write_passages,
 )
 from dialeval.dialogues.encoding import input_format
-from dialeval.metrics.intervals import wilson
 from dialeval.models.sharing import discriminator_on
 from dialeval.registry import import_object, is_object_spec
 from dialeval.responders.base import respond
@@ -33,7 +31,9 @@ from dialeval.scorers.neural import NeuralScorer
 from dialeval.settings.adversarial import CONTROLS, AdversarialConfig
 from dialeval.settings.training import DiscriminatorConfig, DiscriminatorRun, GeneratorConfig
 from dialeval.training.discriminator_settings import evaluator_settings
+from dialeval.training.generator import subsample
 from dialeval.training.networks import build_network
+from dialeval.training.pairs import pair_accuracy
 from dialeval.training.rewards import RewardSource
 from dialeval.training.supervised import DiscriminatorTrainer
 
@@ -164,7 +164,7 @@ class RewardFactory:
     def _pairs(self, part: str) -> Passages:
         count = self.config.discriminator_pairs
         limit = count if part == "train" else min(400, max(200, count // 4))
-        human = _subsample(self.parts[part], limit, self.training.seed)
+        human = subsample(self.parts[part], limit, [self.training.seed, 23])
         half = len(human) // 2
         sides = {
             "beam": human.select(range(half)),
@@ -197,13 +197,7 @@ class RewardFactory:
     def _quality(self, source: RewardSource) -> DiscriminatorQuality:
         """Accuracy on validation pairs, half of them beam search and half sampled."""
         pairs = self._pairs("validation")
-        scores = source(list(iterate(pairs)))
-        labels, numbers = np.asarray(pairs["label"]), np.asarray(pairs["pair"])
-        order = np.argsort(numbers, kind="stable")
-        human, other = (scores[order[labels[order] == label]] for label in (1, 0))
-        correct = (human > other) + 0.5 * (human == other)
-        low, high = wilson(correct.sum(), len(correct))
-        return DiscriminatorQuality(float(correct.mean()), low, high, len(correct))
+        return DiscriminatorQuality(*pair_accuracy(source(list(iterate(pairs))), pairs))
 
 
 def load_reward(spec: str) -> Any:
@@ -220,10 +214,3 @@ def load_reward(spec: str) -> Any:
         hint = "Name a function from passages to one number each, or a class of scorers."
         raise BadInput(f"{spec} cannot be called.", hint=hint)
     return scorer
-
-
-def _subsample(passages: Passages, limit: int, seed: int) -> Passages:
-    if not 0 < limit < len(passages):
-        return passages
-    rows = np.random.default_rng([seed, 23]).choice(len(passages), limit, replace=False)
-    return passages.select(np.sort(rows))

@@ -1,6 +1,6 @@
 """Train a generator: read and split a corpus, train, test, save and sample responses."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -275,7 +275,7 @@ def _reversed(passages: Passages) -> Iterator[Passage]:
     return (passage.reversed() for passage in iterate(passages) if passage.context)
 
 
-def subsample(passages: Passages, limit: int, seed: int) -> Passages:
+def subsample(passages: Passages, limit: int, seed: int | Sequence[int]) -> Passages:
     """A random part of passages, in their order.
 
     Args:
@@ -283,7 +283,7 @@ def subsample(passages: Passages, limit: int, seed: int) -> Passages:
             The passages.
         limit (`int`):
             How many; all if it is below 1.
-        seed (`int`):
+        seed (`int` or `Sequence[int]`):
             Seed of the choice.
 
     Returns:

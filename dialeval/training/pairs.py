@@ -19,6 +19,7 @@ from dialeval.dialogues import (
 )
 from dialeval.dialogues.columns import FIELDS, column_names
 from dialeval.dialogues.types import text_hash
+from dialeval.metrics.intervals import wilson
 from dialeval.training.discriminator_settings import DiscriminatorRun
 
 logger = logging.getLogger(__name__)
@@ -96,6 +97,25 @@ def split_parts(passages: Passages, seed: int) -> dict[str, Passages]:
     # A salt of its own: a part that `dialeval data split` cut off with this very seed would
     # otherwise fall into one of these parts as a whole.
     return split(passages, PARTS, text_hash(["discriminator", str(seed)]) % 2**31)
+
+
+def pair_accuracy(scores: np.ndarray, pairs: Passages) -> tuple[float, float, float, int]:
+    """Share of pairs in which the human response scores higher; a tie counts half.
+
+    Args:
+        scores (`np.ndarray`):
+            One per row, of which a higher one means human.
+        pairs (`Passages`):
+            Labelled pairs.
+
+    Returns:
+        `tuple[float, float, float, int]`: The share, its interval, and the number of pairs.
+    """
+    labels, numbers = np.asarray(pairs["label"]), np.asarray(pairs["pair"])
+    order = np.argsort(numbers, kind="stable")
+    human, other = (scores[order[labels[order] == label]] for label in (1, 0))
+    correct = (human > other) + 0.5 * (human == other)
+    return float(correct.mean()), *wilson(correct.sum(), len(correct)), len(correct)
 
 
 def _subsample(pairs: Passages, limit: int, seed: int) -> Passages:

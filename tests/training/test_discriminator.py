@@ -10,7 +10,7 @@ import pytest
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from dialeval.dialogues import BadInput, Passage, Turn, read, to_passages, write_passages
+from dialeval.dialogues import BadInput, Pairing, Passage, Turn, read, to_passages, write_passages
 from dialeval.metrics.training_results import TrainingResults
 from dialeval.models.tokenizers import word_tokenizer
 from dialeval.scorers import load_scorer, save_scorer
@@ -19,7 +19,7 @@ from dialeval.scorers.representation import NeuralRepresentation
 from dialeval.training import DiscriminatorConfig
 from dialeval.training.discriminator import train_discriminator
 from dialeval.training.discriminator_settings import DiscriminatorRun
-from dialeval.training.pairs import make_pairs
+from dialeval.training.pairs import make_pairs, pair_accuracy
 from tests.closeness import assert_close, tolerance
 
 TOPICS = ("tea", "rain", "chess", "trains", "cats", "bread")
@@ -64,6 +64,18 @@ def run_of(files, tmp_path, **settings):
         data=files, scenario="human_machine", hidden_size=8, output_dir=str(tmp_path / "run"),
         **settings,
     )  # fmt: skip
+
+
+def test_accuracy_over_pairs_by_hand():
+    human = to_passages(row for number in range(4) for row in chat("one", number)[:1])
+    machine = to_passages(row for number in range(4) for row in chat("one", number)[1:])
+    pairs = Pairing("human_machine")(human, machine)
+    by_pair = {(0, 1): 0.9, (0, 0): 0.1, (1, 1): 0.2, (1, 0): 0.8, (2, 1): 0.5, (2, 0): 0.5,
+               (3, 1): 0.7, (3, 0): 0.6}  # fmt: skip
+    keys = zip(pairs["pair"], pairs["label"], strict=True)
+    value, low, high, count = pair_accuracy(np.array([by_pair[key] for key in keys]), pairs)
+    assert (value, count) == (2.5 / 4, 4)
+    assert 0 < low < value < high < 1
 
 
 @pytest.mark.parametrize("setting", ["prefixes", "all_prefixes"])

@@ -27,7 +27,6 @@ from dialeval.dialogues.encoding import input_format
 from dialeval.dialogues.splits import row_hashes
 from dialeval.dialogues.types import text_hash
 from dialeval.metrics.game_results import Component
-from dialeval.metrics.intervals import wilson
 from dialeval.metrics.training_results import TrainingResults
 from dialeval.models import load_dialogrpt
 from dialeval.models.adapters import add_lora
@@ -56,8 +55,9 @@ from dialeval.training import (
 from dialeval.training.checkpoints import last_complete, save_weights
 from dialeval.training.game_settings import GameConfig
 from dialeval.training.game_state import set_trainable, trainable
-from dialeval.training.generator import GeneratorRun, train_generator, with_lora
+from dialeval.training.generator import GeneratorRun, subsample, train_generator, with_lora
 from dialeval.training.output import is_trained
+from dialeval.training.pairs import pair_accuracy
 
 OnProgress = Callable[[dict[str, Any]], Any]
 _RANKER = "dialogrpt:"
@@ -228,7 +228,7 @@ def _train_hvr(
 ) -> Any:
     kinds, share, seed = run.hvr_negatives, run.hvr_hard_share, config.seed
     source = parts["generator"]
-    human = _subsample(source, run.hvr_pairs, seed)
+    human = subsample(source, run.hvr_pairs, [seed, 17])
     if run.hvr_kind == "embedding" and len(kinds) > 1:
         return fit_relevance(kinds, human, source, share, seed)
     pairs = training_pairs(kinds, human, source, share, seed)
@@ -324,7 +324,7 @@ def _answers(
     run: AttRun, generator: Generator, human: Passages, limit: int, config: GameConfig, path: Path
 ) -> tuple[Passages, Passages]:
     """Human passages, and the generator's replies to their contexts, which are cached."""
-    human = _subsample(human, limit, config.seed)
+    human = subsample(human, limit, [config.seed, 17])
     accelerator = Accelerator()
     if accelerator.is_main_process and not path.is_file():
         responder = GeneratorResponder(
@@ -334,13 +334,6 @@ def _answers(
     accelerator.wait_for_everyone()
     # As written: two contexts with the same text may get the same reply.
     return human, read(path, ReadOptions(keep_duplicates=True, allow_empty=True))[0]
-
-
-def _subsample(passages: Passages, limit: int, seed: int) -> Passages:
-    if not 0 < limit < len(passages):
-        return passages
-    rows = np.random.default_rng([seed, 17]).choice(len(passages), limit, replace=False)
-    return passages.select(np.sort(rows))
 
 
 def _context_texts(parts: dict[str, Passages]) -> list[str]:
@@ -356,12 +349,7 @@ def _context_texts(parts: dict[str, Passages]) -> list[str]:
 def _accuracy(scorer: Any, pairs: Passages) -> Component:
     """Share of pairs in which the human response scores higher, with its interval."""
     scores = scorer.margins(pairs) if hasattr(scorer, "margins") else scorer(pairs)
-    labels, numbers = np.asarray(pairs["label"]), np.asarray(pairs["pair"])
-    order = np.argsort(numbers, kind="stable")
-    human, other = (scores[order[labels[order] == label]] for label in (1, 0))
-    correct = (human > other) + 0.5 * (human == other)
-    low, high = wilson(correct.sum(), len(correct))
-    return Component(float(correct.mean()), low, high, len(correct))
+    return Component(*pair_accuracy(scores, pairs))
 
 
 def _refuse_chance(hvm: Component, run: AttRun) -> None:
