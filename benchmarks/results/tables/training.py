@@ -270,8 +270,9 @@ def kannan(
 
     def ranked(name: str, sizes: Mapping[str, int]) -> list[list[Cell]]:
         run = AnalysisRun(sizes["contexts"], sizes["samples"], seed=seed, pictures=0)
-        own = name == TRAINED
-        spec = _trained_generator(work, where, generator_passages, seed) if own else name
+        spec = name
+        if name == TRAINED:
+            spec = _trained_generator(work, where, generator_passages, seed)
         rows = results(run, _responder(spec, run))
         return long_rows([replace(row, system=name) for row in rows if row.metric in RANKINGS])
 

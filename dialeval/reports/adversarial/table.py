@@ -70,7 +70,7 @@ def regs_table(results: RegsResults) -> Group:
 
     def text(system: str, head: Column) -> Text:
         result = cell(results, head, system)
-        return _text(cell_text(head, result and result.value), interval_text(result))
+        return _text(cell_text(head, result.value if result else None), interval_text(result))
 
     title = "Adversarial training (Li et al., 2017, Table 3)"
     lines = [one_line(line) for line in (*sentences(results), results.signature) if line]
