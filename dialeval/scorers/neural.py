@@ -199,10 +199,11 @@ class NeuralScorer:
         empty = sum(not passage.response.strip() for passage in window)
         if cut and "cut" not in self._warned:
             self._warned.add("cut")
+            form = self.input_format
+            limits = [limit for limit in (form.max_response, form.max_length) if limit is not None]
             logger.warning(
-                "%s reads at most %s tokens of this; %d of the first %d responses were cut.",
-                self.name, self.input_format.max_length or self.input_format.max_response,
-                cut, len(encoded),
+                "%s reads at most %d tokens of a response; %d of the first %d were cut.",
+                self.name, min(limits), cut, len(encoded),
             )  # fmt: skip
         if empty and "empty" not in self._warned:
             self._warned.add("empty")

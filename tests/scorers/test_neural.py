@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from threading import Barrier, local
 from types import SimpleNamespace
 
@@ -131,6 +132,15 @@ def test_foreign_and_broken_folders_say_what_is_missing(tmp_path):
 def test_an_empty_response_is_scored_with_a_word(caplog):
     scores = make_scorer()([Passage((Turn("A", "word1"),), "")])
     assert np.isfinite(scores).all() and "1 responses are empty" in caplog.text
+
+
+@pytest.mark.parametrize("limits", [{"max_response": 3}, {"max_length": 3},
+                                    {"max_response": 3, "max_length": 50}])  # fmt: skip
+def test_a_response_that_is_cut_is_reported_with_the_limit_that_cut_it(limits, caplog):
+    scorer = make_scorer()
+    scorer.input_format = replace(scorer.input_format, **limits)
+    scorer([Passage((Turn("A", "word1"),), "word2 word3 word4 word5")])
+    assert "tiny reads at most 3 tokens of a response; 1 of the first 1 were cut" in caplog.text
 
 
 def test_batches_respect_the_budget_and_lose_nobody():
