@@ -254,7 +254,7 @@ def _say_state(store: JudgementStore) -> None:
     checks = [item for item in store.items.values() if item.test]
     work, real = len(store.items) - len(checks), sum(item.truth == "real" for item in checks)
     kinds = f" ({real} real, {len(checks) - real} fake)" if store.project.task == "real" else ""
-    answers = len([row for row in store.judgements() if not row.test])
+    answers = len([row for row in store.judgements() if row.is_given and not row.test])
     authors = Counter(
         candidate.author for item in store.items.values() if not item.test
         for candidate in item.candidates

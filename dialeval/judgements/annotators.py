@@ -67,7 +67,7 @@ def annotator_quality(
     Returns:
         `list[AnnotatorQuality]`: One row per annotator.
     """
-    rows = list(judgements)
+    rows = [row for row in judgements if row.is_given]
     by_annotator: dict[str, list[Judgement]] = {}
     for row in rows:
         by_annotator.setdefault(row.annotator, []).append(row)

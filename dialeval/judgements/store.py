@@ -6,6 +6,7 @@ import secrets
 import sqlite3
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from dialeval.judgements.database import SCHEMA, Database, answered_items, is_st
 from dialeval.judgements.identities import Identities
 from dialeval.judgements.items import Item, check_items
 from dialeval.judgements.project import Project
-from dialeval.judgements.tables import Judgement
+from dialeval.judgements.tables import IDENTICAL, Judgement
 from dialeval.saved import expecting
 
 _IMPORTED = "import:"
@@ -202,7 +203,9 @@ class JudgementStore:
             return given
         # Li et al. (2017, sec. 5.2): identical strings are assigned the same score.
         ties = [
-            self._judgement(f"identical {number}", item.id, "", "tie", None)
+            replace(
+                self._judgement("", item.id, "", "tie", None), annotator=f"{IDENTICAL} {number}"
+            )
             for item in self.items.values()
             if item.identical and not item.test
             for number in range(self.project.per_item)
@@ -230,14 +233,22 @@ class JudgementStore:
     def import_judgements(self, rows: Iterable[Judgement]) -> tuple[int, int]:
         """Add answers that were collected elsewhere; returns how many were new, and how many not.
 
+        Answers of an export of this very project belong to its own annotators, and ties of replies
+        with the same words are there in any case.
+
         Raises:
             BadInput: An item or an answer is unknown; then nothing is added.
         """
         new = known = 0
         now = time.time()
+        names = {self.identities.pseudonym(name): name for name in self.identities.annotators()}
         with self.database.writing() as db:
             for row in rows:
-                name, answer = f"{_IMPORTED}{row.annotator}", self._stored(row)
+                if not row.is_given:
+                    known += 1
+                    continue
+                name = names.get(row.annotator, f"{_IMPORTED}{row.annotator}")
+                answer = self._stored(row)
                 db.execute(
                     "INSERT INTO annotators (name, created) VALUES (?, ?) ON CONFLICT DO NOTHING",
                     (name, now),

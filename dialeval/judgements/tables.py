@@ -14,6 +14,8 @@ from dialeval.files import atomic_write
 TASKS = ("real", "human", "better", "rating")
 """Real or not; which was written by a human; which is better; rating on scales."""
 PAIR_TASKS = ("human", "better")
+IDENTICAL = "identical replies"
+"""Annotator, with a number, of the ties of replies with the same words, which nobody judges."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,11 @@ class Judgement:
     truth: str = ""
     test: bool = False
     seconds: float | None = None
+
+    @property
+    def is_given(self) -> bool:
+        """Whether somebody gave it, and it is no tie of replies with the same words."""
+        return not self.annotator.startswith(IDENTICAL)
 
     @property
     def unit(self) -> tuple[str, str, str, str]:

@@ -7,7 +7,12 @@ from collections import Counter
 import pytest
 
 from dialeval.errors import BadInput
-from dialeval.judgements import assignment
+from dialeval.judgements import (
+    annotator_quality,
+    assignment,
+    read_judgements,
+    write_judgements,
+)
 from dialeval.judgements.items import Candidate, Item, read_items, write_items
 from dialeval.judgements.project import Project, Scale
 from dialeval.judgements.store import JudgementStore
@@ -139,6 +144,25 @@ def test_identical_replies_are_ties_that_nobody_judges(tmp_path):
     assert work(store, "ann", answer="tie") == ["other"]
     answers = Counter((row.item, row.answer) for row in store.judgements())
     assert answers == {("same", "tie"): 3, ("other", "tie"): 1}
+    assert [row.item for row in store.judgements() if row.is_given] == ["other"]
+    assert len(annotator_quality(store.judgements())) == 1
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "csv"])
+def test_an_export_of_a_project_adds_nothing_to_it(tmp_path, ending):
+    same = Item("same", (), (Candidate("a", ("yes",)), Candidate("b", ("yes",))))
+    others = [Item(f"{n}", (), (Candidate("a", ("yes",)), Candidate("b", (f"{n}",)))) for n in "xy"]
+    store = JudgementStore.create(tmp_path / "j.db", Project("better"), [same, *others])
+    work(store, "ann", answer="first")
+    before = store.judgements()
+    exported = write_judgements(before, tmp_path / f"export.{ending}")
+    assert store.import_judgements(read_judgements(exported)) == (0, len(before))
+    assert store.judgements() == before
+    copy = JudgementStore.create(tmp_path / "copy.db", Project("better"), [same, *others])
+    assert copy.import_judgements(read_judgements(exported)) == (2, 3)
+    assert [(row.item, row.answer) for row in copy.judgements()] == [
+        (row.item, row.answer) for row in before
+    ]
 
 
 def test_ratings_need_every_scale(tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from dialeval.commands import main
 from dialeval.dialogues import BadInput
 from dialeval.judgements import Judgement, write_judgements
 from dialeval.judgements.planning import judgements_for_share
+from dialeval.judgements.tables import IDENTICAL
 from dialeval.metrics.judgement_results import JudgementResults
 from dialeval.protocols.people import MetricScores, read_scores, study_judgements
 from dialeval.reports.people import judgement_tables, render_judgements
@@ -117,6 +119,21 @@ def test_preferences_and_ratings():
     gaps = [row for row in results.select("correlation_gap", evaluator="good")
             if (row.details["scale"], row.details["level"]) == ("fluency", "item")]  # fmt: skip
     assert gaps[0].value > 0 and gaps[0].details["p_value"] < 0.01
+
+
+def test_replies_with_the_same_words_are_ties_but_no_agreement_of_annotators():
+    rows = preferences()
+    rows[0] = replace(rows[0], answer="lose")
+    same = [Judgement(f"{IDENTICAL} {number}", f"same{item}", "tie", "better", "", "ours-2",
+                      "baseline") for item in range(30) for number in range(2)]  # fmt: skip
+    alone, results = (study_judgements(answers, (), QUICK) for answers in (rows, rows + same))
+    assert results.select("fleiss_pi")[0].value == alone.select("fleiss_pi")[0].value < 1
+    assert [row.annotator for row in results.annotators] == ["ann", "bob"]
+    assert (results.n_judgements, results.n_items) == (60, 60)
+    shares = [part.get("win_rate", "ours-2", "people").details["tie"] for part in (alone, results)]
+    assert shares == [10 / 60, 70 / 120]
+    with pytest.raises(BadInput, match="none of the 60 judgements counts"):
+        study_judgements(same, (), QUICK)
 
 
 def test_annotators_who_fail_test_questions_do_not_count():

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import cached_property
+from operator import attrgetter
 
 from scipy.stats import norm
 
@@ -56,7 +57,8 @@ def study_judgements(
     run = settings or StudySettings()
     quality = annotator_quality(judgements, required=run.required)
     counted = [_with_task(row) for row in passing(judgements, run.required)]
-    if not counted:
+    given = [row for row in counted if row.is_given]
+    if not given:
         raise BadInput(
             f"none of the {len(judgements)} judgements counts: every annotator is below an "
             f"accuracy of {run.required:g} on test questions, or answered nothing else.",
@@ -74,7 +76,7 @@ def study_judgements(
         signature=study.signature,
         annotators=tuple(AnnotatorRow(**asdict(row)) for row in quality),
         plans=tuple(study.plans()),
-        n_judgements=len(counted),
+        n_judgements=len(given),
         n_items=len({row.item for row in counted}),
     )
 
@@ -163,9 +165,9 @@ class _Study:
             yield MEAN_SCALE, mean_ratings(self.rows, None)
 
     def _by_task(self) -> dict[tuple[str, str], list[Judgement]]:
-        """The judgements of each task and scale."""
+        """The judgements of each task and scale that somebody gave."""
         groups: dict[tuple[str, str], list[Judgement]] = {}
-        for row in self.rows:
+        for row in filter(attrgetter("is_given"), self.rows):
             groups.setdefault((row.task, row.scale), []).append(row)
         return groups
 
