@@ -90,15 +90,15 @@ def ere(
         _show(results, output_dir, format)
         track(results, tracking, output_dir)
         return
-    from dialeval.protocols.evaluation import reliability
-    from dialeval.protocols.evaluation.frozen import with_human_label
-
-    run = replace(run, evaluators=with_human_label(run.evaluators, human_label))
     systems = [text for text in system or ["parrot"] if text != NO_SYSTEM]
     data = read_data(
         human, systems, inputs, output_dir, limit=limit, seed=run.seed, live=live,
         allow_none=True,
     )  # fmt: skip
+    from dialeval.protocols.evaluation.frozen import with_human_label
+    from dialeval.protocols.evaluation.study import reliability
+
+    run = replace(run, evaluators=with_human_label(run.evaluators, human_label))
     with progress_bar() as on_progress:
         results = reliability(data, run, on_progress=on_progress)
     _show(results, output_dir, format)

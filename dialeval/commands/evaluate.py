@@ -75,17 +75,17 @@ def evaluate(
 
     Example: dialeval evaluate --human human.jsonl --system my-bot=bot.jsonl -o runs/my-bot
     """
+    output_dir = Path(run.output_dir)
+    check_options(format, limit, output_dir)
+    data = read_data(
+        human, system or ["parrot", "constant"], inputs, output_dir, limit=limit, seed=run.seed,
+        live=live, second_human=second_human, unpaired=True,
+    )  # fmt: skip
     from dialeval.protocols.evaluation import evaluate as run_evaluation
     from dialeval.protocols.evaluation.frozen import with_human_label
     from dialeval.protocols.unpaired import Piles
 
     run = replace(run, evaluators=with_human_label(run.evaluators, human_label))
-    output_dir = Path(run.output_dir)
-    check_options(format, limit, output_dir)
-    data: EvaluationData | Piles = read_data(
-        human, system or ["parrot", "constant"], inputs, output_dir, limit=limit, seed=run.seed,
-        live=live, second_human=second_human, unpaired=True,
-    )  # fmt: skip
     quiet_libraries()
     if isinstance(data, Piles):
         track(show_piles(data, run, format), tracking, output_dir)
@@ -162,10 +162,16 @@ def read_data(
     """
     from dialeval.commands.generate import load_and_say
     from dialeval.dialogues.splits import sample_dialogues
-    from dialeval.protocols.evaluation import align
-    from dialeval.protocols.evaluation.systems import collect_systems, read_human
+    from dialeval.protocols.evaluation.systems import (
+        check_sources,
+        collect_systems,
+        read_human,
+    )
 
+    check_sources([*(inputs.pairs or human or [])], () if inputs.pairs else systems)
     if inputs.pairs:
+        from dialeval.protocols.evaluation import align
+
         passages, second, answers = _read_pairs(inputs, human, systems, limit, seed)
         return align(
             passages, answers, second if second_human else None, None, allow_none,
@@ -183,6 +189,8 @@ def read_data(
         seed=seed, live=(live or LiveSettings()).options(), read_files=_read_files,
         load=load_and_say,
     )  # fmt: skip
+    from dialeval.protocols.evaluation import align
+
     if unpaired and collected.answers:
         from dialeval.protocols.unpaired import limited_piles, shares_contexts
 

@@ -54,6 +54,22 @@ class Head:
         """The first non-empty line, or an empty text."""
         return self.lines[0] if self.lines else ""
 
+    def has_key_later(self, key: str) -> bool:
+        """Whether the file has a JSON key anywhere, read a part at a time."""
+        wanted = f'"{key}"'.encode()
+        with Source(self.path).open() as file:
+            end = b""
+            while part := file.read(1 << 20):
+                if wanted in end + part:
+                    return True
+                end = part[-len(wanted) :]
+        return False
+
+    @cached_property
+    def delimiter(self) -> str:
+        """What separates the cells of a table's first line: tabs, commas or semicolons."""
+        return max((",", "\t", ";"), key=self.first.count)
+
     @cached_property
     def names(self) -> set[str]:
         """Names in a folder; empty for a file."""
@@ -271,10 +287,9 @@ def format_of(path: Path, name: str | None = None) -> Format:
     if name:
         return find_format(name)
     known = formats()
-    if not path.exists() and is_hub_name(path):
-        return known["hub"]
+    check_exists(path)
     if not path.exists():
-        raise BadInput("no such file.", path, hint=_similar_names(path))
+        return known["hub"]
     head = Head(path)
     if not path.is_dir() and not head.lines:
         raise BadInput("the file is empty.", path, hint="Give a file with dialogues in it.")
@@ -284,6 +299,16 @@ def format_of(path: Path, name: str | None = None) -> Format:
     if path.is_dir() and not matches and any(conversation_names(path)):
         return known["folder"]
     raise _undecided(path, matches, known)
+
+
+def check_exists(path: Path) -> None:
+    """Refuse a path that leads nowhere and is no name of a dataset.
+
+    Raises:
+        BadInput: Names similar files.
+    """
+    if not path.exists() and not is_hub_name(path):
+        raise BadInput("no such file.", path, hint=_similar_names(path))
 
 
 def conversation_names(folder: Path) -> Iterator[str]:
@@ -334,10 +359,10 @@ def _undecided(path: Path, matches: list[Format], known: dict[str, Format]) -> B
     message = f"no format fits its first line {_short(first)!r}."
     columns = _table_columns(path, first)
     if len(columns) > 1:
-        start, *_, last = columns
         hint = (
-            f"Its columns are {', '.join(columns)}: say which of them are the context and the "
-            f"response, for example --column context={start} --column response={last}"
+            f"Its columns are {', '.join(columns)}. Name them, in a table with a reply a row: "
+            "--column context=NAME --column response=NAME; with a turn a row: "
+            "--column dialogue_id=NAME --column speaker=NAME --column text=NAME"
         )
         return BadInput(message, path, hint=hint)
     return BadInput(message, path, hint=f"Name one with --input-format: {', '.join(known)}.")
@@ -345,8 +370,9 @@ def _undecided(path: Path, matches: list[Format], known: dict[str, Format]) -> B
 
 def _table_columns(path: Path, first: str) -> list[str]:
     """The columns of a table with a header; none of other files."""
-    separator = {".csv": ",", ".tsv": "\t"}.get(path.suffix)
-    return [name.strip() for name in first.split(separator)] if separator else []
+    if path.suffix not in (".csv", ".tsv"):
+        return []
+    return [name.strip().strip('"') for name in first.split(Head(path).delimiter)]
 
 
 def _similar_names(path: Path) -> str:

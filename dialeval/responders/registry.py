@@ -4,6 +4,7 @@ import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import urlsplit
@@ -111,6 +112,31 @@ def parse_spec(text: str) -> ResponderSpec:
     if is_object_spec(source) and not exists:
         return ResponderSpec(RESPONDERS.find(source), name)
     return ResponderSpec(RESPONDERS["generator"], name, {"model": source})
+
+
+def check_model_name(name: str) -> None:
+    """Refuse a name that is no file, no folder and no `owner/name`, without asking the Hub.
+
+    Args:
+        name (`str`):
+            The model of a responder.
+
+    Raises:
+        BadInput: Lists the choices.
+    """
+    from huggingface_hub import constants
+
+    is_cached = os.path.isdir(os.path.join(constants.HF_HUB_CACHE, f"models--{name}"))
+    if "/" in name or name.endswith(".gguf") or os.path.exists(name) or is_cached:
+        return
+    names = [known for known in RESPONDERS if known not in _INCOMPLETE]
+    close = get_close_matches(name, names, n=1)
+    hint = f"Did you mean {close[0]}? " if close else ""
+    raise BadInput(
+        f"unknown system {name!r}.",
+        hint=f"{hint}Give NAME=FILE with responses, the folder of a generator, owner/name for a "
+        f"model on the Hub, model@http://host/v1, or choose from {', '.join(names)}.",
+    )
 
 
 def load_responder(

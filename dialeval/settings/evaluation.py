@@ -78,7 +78,8 @@ class EvaluationRun:
             raise BadInput(
                 f"the margin is an accuracy above .5 (chance) and below 1, but got {self.margin}."
             )
-        import_object(_CHECK, "dialeval")(self.evaluators)  # refuses unknown names early
+        if self.evaluators:  # refuses unknown names early
+            import_object(_CHECK, "dialeval")(self.evaluators)
 
 
 @dataclass

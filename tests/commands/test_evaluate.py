@@ -285,6 +285,16 @@ def test_bad_input_gives_a_clear_message_and_exit_code_2(files, write, tmp_path,
     assert "Traceback" not in err and not (tmp_path / "x" / "results.json").exists()
 
 
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [("parot", "unknown system 'parot'. Did you mean parrot?"), ("bot=no.jsonl", "no such file")],
+)
+def test_an_unknown_system_is_refused_before_anything_is_read(files, monkeypatch, spec, message):
+    monkeypatch.setattr("dialeval.commands.evaluate._read_files", lambda *_: pytest.fail("read"))
+    code, _, err = run("evaluate", "--human", "human.jsonl", "--system", spec)
+    assert code == 2 and message in err
+
+
 def test_a_file_instead_of_the_output_folder_is_refused(files, tmp_path):
     before = (tmp_path / "bot.jsonl").read_bytes()
     for command in ("evaluate", "transfer", "ere"):

@@ -104,6 +104,33 @@ def test_tau2_results_are_read_by_role(indent, write):
         read(path, ReadOptions(side="sim"))
 
 
+@pytest.mark.parametrize("indent", [None, 2])
+def test_tau2_results_are_recognised_by_simulations_after_long_tasks(indent, write):
+    tasks = [{"id": str(n), "description": "x" * 500} for n in range(3_000)]
+    run = {"timestamp": "now", "info": {"user_info": {"llm": "a"}}, "tasks": tasks}
+    path = write("results.json", json.dumps({**run, "simulations": SIMULATIONS}, indent=indent))
+    assert format_of(path).name == "tau2"
+    assert responses(path, role="user", side="sim")[0] == ("my order 0", "sim")
+    with pytest.raises(BadInput, match="no format fits"):
+        format_of(write("other.json", json.dumps(run, indent=indent)))
+
+
+def test_prompts_keep_their_further_columns(write):
+    rows = [{"prompt": f"far {n}?", "response": "no", "worker": f"w{n}", "id": n} for n in range(2)]
+    passages = list(iterate(read_passages(write("crowd.jsonl", rows))))
+    assert [dict(passage.extra) for passage in passages] == [{"worker": "w0"}, {"worker": "w1"}]
+
+
+def test_tables_with_semicolons_are_read(write):
+    path = write("qa.csv", 'question;answer\n"far; really?";no, 2 km\nback?;yes\n')
+    assert format_of(path).name == "csv"
+    assert [text for text, _ in responses(path)] == ["no, 2 km", "yes"]
+    turns = "ticket;who;said\n1;a;hi, you\n1;b;hello\n2;a;far?\n2;b;no\n"
+    columns = {"dialogue_id": "ticket", "speaker": "who", "text": "said"}
+    read_as = {"columns": columns, "role": "b", "side": "human"}
+    assert [text for text, _ in responses(write("t.csv", turns), **read_as)] == ["hello", "no"]
+
+
 def test_sdialog_and_one_printed_object_are_read(write):
     turns = [{"speaker": "Ann", "text": "Hi!"}, {"speaker": "Bo", "text": "Hello."}]
     dialogue = {"version": "1", "id": 7, "complete": True, "personas": None, "turns": turns}

@@ -5,6 +5,7 @@ from typing import Any
 
 from dialeval.dialogues.formats import Head, reader
 from dialeval.dialogues.readers.messages import (
+    IDS,
     MESSAGE_LISTS,
     conversation,
     conversation_id,
@@ -12,7 +13,7 @@ from dialeval.dialogues.readers.messages import (
     plain_message,
 )
 from dialeval.dialogues.readers.records import as_list, as_object, key_field, parsed_cell
-from dialeval.dialogues.sources import BadInput, Source
+from dialeval.dialogues.sources import SCHEMA_COLUMNS, BadInput, Source
 from dialeval.dialogues.types import Dialogue, Reply, Turn
 
 _PROMPTS = (
@@ -56,11 +57,14 @@ def prompt_record(record: Mapping[str, Any], source: Source) -> Dialogue:
     if not names:
         raise BadInput(f"expected a prompt with its answer, found {', '.join(record)}.")
     turns = _prompt_turns(record[names[0]], source)
+    read = {*names, *IDS, "input", *SCHEMA_COLUMNS}
+    further = {key: value for key, value in record.items() if key not in read and value is not None}
     extra = record.get("input") or record.get("context")
     if names[0] == "instruction" and isinstance(extra, str) and extra.strip():
         turns = (Turn("user", f"{turns[0].text}\n{extra.strip()}"),)
     id = conversation_id(record)
-    reply = Reply("human", answer_text(record[names[1]]), id, "assistant")
+    answer = answer_text(record[names[1]])
+    reply = Reply("human", answer, id, "assistant", extra=source.further(further))
     return Dialogue(turns, id=id, replies=(reply,), by_role=True)
 
 
@@ -96,11 +100,18 @@ def preference_record(record: Mapping[str, Any], source: Source) -> Dialogue:
     return Dialogue(turns, id=id, replies=replies)
 
 
+def _is_tau2(head: Head) -> bool:
+    """Simulations, which come after settings and tasks of any length."""
+    is_run = {"user_info", "agent_info"} & head.keys or "tasks" in head.keys
+    is_settings = "info" in head.keys and bool(is_run)
+    return "simulations" in head.fields or (is_settings and head.has_key_later("simulations"))
+
+
 @reader(
     "tau2",
     example='{"info": {}, "simulations": [{"id": "s1", "messages": ['
     '{"role": "assistant", "content": "Hi!"},\n {"role": "user", "content": "My order?"}]}]}',
-    recognise=lambda head: "simulations" in head.fields,
+    recognise=lambda head: _is_tau2(head),
 )
 def read_tau2(source: Source) -> Iterator[Dialogue]:
     """Results of tau2-bench: the messages of each simulation, streamed."""

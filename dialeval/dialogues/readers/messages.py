@@ -9,7 +9,7 @@ from dialeval.dialogues.sources import BadInput, Source
 from dialeval.dialogues.types import Dialogue, Turn
 
 MESSAGE_LISTS = ("messages", "conversations", "conversation")
-_IDS = ("dialogue_id", "conversation_id", "conversation_hash", "id", "prompt_id")
+IDS = ("dialogue_id", "conversation_id", "conversation_hash", "id", "prompt_id")
 _ROLE_KEYS = ("role", "from", "speaker")
 _TEXT_KEYS = ("content", "value", "text")
 _NOT_WORDS = ("tool_use", "tool_result", "thinking", "reasoning")
@@ -22,7 +22,7 @@ def chat_record(record: Any, source: Source) -> Dialogue:
     )
     if not isinstance(messages, (list, tuple)):
         raise BadInput('expected a list of {"role", "content"} under "messages".')
-    taken = {*MESSAGE_LISTS, *_IDS, "corpus", "language", "author"}
+    taken = {*MESSAGE_LISTS, *IDS, "corpus", "language", "author"}
     return conversation(
         messages,
         source,
@@ -41,7 +41,7 @@ def conversation_id(record: Mapping[str, Any]) -> str:
         >>> conversation_id({"conversation_hash": "ab12"})
         'ab12'
     """
-    return next((str(record[name]) for name in _IDS if record.get(name) not in (None, "")), "")
+    return next((str(record[name]) for name in IDS if record.get(name) not in (None, "")), "")
 
 
 def conversation(

@@ -57,8 +57,8 @@ def read_chat(source: Source) -> Iterator[Dialogue]:
     whole=False,
 )
 def read_csv(source: Source) -> Iterator[Dialogue]:
-    """CSV with our column names in its first line; a context may be one turn or a JSON list."""
-    yield from _read_delimited(source, ",")
+    """CSV, also with semicolons, with the names of the columns in its first line."""
+    yield from _read_delimited(source, Head(source.path).delimiter)
 
 
 @reader(
@@ -256,10 +256,11 @@ def _is_chat(head: Head) -> bool:
 
 
 def _has_header(head: Head, delimiter: str) -> bool:
+    delimiter = head.delimiter if delimiter == "," and head.delimiter == ";" else delimiter
     cells = {cell.strip().strip('"') for cell in head.first.split(delimiter)}
     if {"context", "response"} <= cells:
         return True
-    if head.suffix != {",": ".csv", "\t": ".tsv"}[delimiter]:
+    if head.suffix != {"\t": ".tsv"}.get(delimiter, ".csv"):
         return False
     known = {"context", *MESSAGE_LISTS} & cells or prompt_columns(cells) or cells >= PREFERENCE
     return bool(known) and not has_turns(cells)

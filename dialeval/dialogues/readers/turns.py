@@ -78,14 +78,10 @@ def has_turns(names: Iterable[str], mapped: Mapping[str, str] | None = None) -> 
     return turn_columns(names, mapped) is not None
 
 
-def _delimiter(head: Head) -> str:
-    return "\t" if head.first.count("\t") >= 2 else ","
-
-
 def _recognise(head: Head) -> bool:
     if head.first.lstrip().startswith(("{", "[")):
         return has_turns(head.fields)
-    cells = [cell.strip().strip('"') for cell in head.first.split(_delimiter(head))]
+    cells = [cell.strip().strip('"') for cell in head.first.split(head.delimiter)]
     return len(head.lines) > 1 and has_turns(cells)
 
 
@@ -100,8 +96,7 @@ def read_turns(source: Source) -> Iterator[Dialogue]:
     if head.first.lstrip().startswith(("{", "[")):
         yield from read_turn_rows(Source.json_records, source)
     else:
-        delimiter = _delimiter(head)
-        yield from read_turn_rows(lambda file: delimited_rows(file, delimiter), source)
+        yield from read_turn_rows(lambda file: delimited_rows(file, head.delimiter), source)
 
 
 def read_turn_rows(rows: Callable[[Source], Iterable[Row]], source: Source) -> Iterator[Dialogue]:

@@ -16,11 +16,16 @@ from dialeval.dialogues import (
     iterate,
     read,
 )
+from dialeval.dialogues.formats import check_exists
 from dialeval.dialogues.splits import sample_dialogues
-from dialeval.protocols.evaluation.inputs import second_humans
 from dialeval.responders.base import Responder
 from dialeval.responders.journal import generate, run_hash
-from dialeval.responders.registry import ResponderSpec, load_responder, parse_spec
+from dialeval.responders.registry import (
+    ResponderSpec,
+    check_model_name,
+    load_responder,
+    parse_spec,
+)
 
 DEFAULT_CORPUS, DEFAULT_LIMIT = "chitchat", 500
 """The embedded corpus, and how many of its contexts are used, where no file is given."""
@@ -104,8 +109,33 @@ def read_human(
         names = ", ".join(authors(passages)) or "nobody"
         hint = "Give the file with the human responses."
         raise BadInput(f"no human responses, only those of {names}.", paths[0], hint=hint)
+    from dialeval.protocols.evaluation.inputs import second_humans  # loads statistics
+
     sample = human if limit is None else sample_dialogues(human, limit, seed)
     return sample, second_humans(passages)
+
+
+def check_sources(files: Sequence[str], specs: Sequence[str]) -> None:
+    """Check that everything exists, before a large file is read in vain.
+
+    Args:
+        files (`Sequence[str]`):
+            Files with human responses.
+        specs (`Sequence[str]`):
+            Systems, as `collect_systems` takes them.
+
+    Raises:
+        BadInput: A file does not exist, or nothing is known by the name of a system.
+    """
+    for file in files:
+        if file != DEFAULT_CORPUS:
+            check_exists(Path(file))
+    for spec in map(parse_spec, specs):
+        path = _data_path(spec)
+        if path is not None:
+            check_exists(Path(path))
+        elif spec.kind == "generator":
+            check_model_name(str(spec.options["model"]))
 
 
 def collect_systems(
