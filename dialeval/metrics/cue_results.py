@@ -66,6 +66,8 @@ class Cue:
             Accuracy that it adds to all stronger cues of the system, and the first one to chance.
             Cues are significant on the half on which it is measured, so that it leans to the
             optimistic side.
+        topical (`bool`, *optional*, defaults to `False`):
+            Of two piles: whether it may come from the topic, as partners use it more there too.
     """
 
     system: str
@@ -84,3 +86,4 @@ class Cue:
     hint: str = ""
     examples: tuple[CueExample, ...] = ()
     gain: float | None = None
+    topical: bool = False

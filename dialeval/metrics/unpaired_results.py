@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from dialeval.metrics.cue_results import Cue
 from dialeval.metrics.evaluation_results import VERDICTS, FormatLeak, SystemExamples
 from dialeval.metrics.profile_results import Trait
 from dialeval.metrics.results import RunResults
@@ -140,6 +141,8 @@ class UnpairedResults(RunResults):
             How the behaviour in the piles differs.
         leaks (`tuple[FormatLeak, ...]`, *optional*):
             Significant format leaks of every system.
+        cues (`tuple[Cue, ...]`, *optional*):
+            What gives every system away; those that may come from the topic are the last ones.
         examples (`Mapping[str, SystemExamples]`, *optional*):
             Responses of each system with extreme scores.
 
@@ -153,6 +156,7 @@ class UnpairedResults(RunResults):
     curves: tuple[TurnPoint, ...] = ()
     profile: tuple[Trait, ...] = ()
     leaks: tuple[FormatLeak, ...] = ()
+    cues: tuple[Cue, ...] = ()
     examples: Mapping[str, SystemExamples] = field(default_factory=dict)
 
     def __str__(self) -> str:

@@ -11,10 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from dialeval.files import atomic_write_text
+from dialeval.metrics.cue_results import Cue
 from dialeval.metrics.evaluation_results import Example
 from dialeval.metrics.results import Result
 from dialeval.metrics.unpaired_results import TurnPoint, UnpairedResults
 from dialeval.reports.drawing import Frame
+from dialeval.reports.evaluation.cards import cue_view
 from dialeval.reports.evaluation.rows import EVALUATOR_LABELS
 from dialeval.reports.format import (
     NONE,
@@ -50,6 +52,10 @@ NOTE = (
     "what it reveals cannot be a property of the evaluated side's words, though partners react to "
     "them. Matches are pairs of dialogues whose partners say comparable things. Style alone reads "
     "the responses with their rarer words masked. Dialogues pool all turns of a participant."
+)
+_CUES = (
+    "Cues are chosen on one half of the dialogues and tested on the other one, with Holm's "
+    "correction for their number; each is one rule, and 50 of 100 is chance."
 )
 _TURNS = (
     "Sums of calibrated log odds over the first turns of each participant; shorter dialogues are "
@@ -146,6 +152,7 @@ def unpaired_page(results: UnpairedResults) -> str:
         _accuracy_section(results),
         _matched_section(results),
         _turns_section(results),
+        *_cue_sections(results),
         *profile_sections(results.profile),
         _leak_section(results),
         *_example_sections(results),
@@ -243,6 +250,30 @@ def _curve(points: Sequence[TurnPoint], system: str) -> Markup:
             names.append((turns[-1], line[-1].accuracy, _VIEWS[view]))
     parts += frame.end_labels(names)
     return frame.to_svg(parts, ("turns read", "accuracy on dialogues"), f"Accuracy, {system}")
+
+
+def _cue_sections(results: UnpairedResults) -> list[SectionView]:
+    """What gives each system away, with an example in which it is marked."""
+    sections = []
+    for number, system in enumerate(dict.fromkeys(cue.system for cue in results.cues)):
+        cues = [cue for cue in results.cues if cue.system == system]
+        tables = [
+            TableView(caption, ("cue", "alone right in", "95 %", "p-value", "example"), rows, (4,))
+            for caption, rows in (
+                ("Words, phrases, punctuation, format and length", _cue_rows(cues, False)),
+                ("May come from the topic: the partners use it more there too",
+                 _cue_rows(cues, True)),
+            )
+        ]  # fmt: skip
+        title = f"What gives it away: {system}"
+        sections.append(SectionView(f"cues-{number}", title, [_CUES], tables))
+    return sections
+
+
+def _cue_rows(cues: Sequence[Cue], topical: bool) -> list[list[str | Markup]]:
+    views = [cue_view(cue) for cue in cues if cue.topical == topical]
+    names = ("phrase", "alone", "interval", "p", "first_example")
+    return [[view[name] for name in names] for view in views]
 
 
 def _leak_section(results: UnpairedResults) -> SectionView:

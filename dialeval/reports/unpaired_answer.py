@@ -14,7 +14,7 @@ from dialeval.metrics.evaluation_results import (
 from dialeval.metrics.profile_results import Trait
 from dialeval.metrics.unpaired_results import CONFOUNDED, PileVerdict, UnpairedResults
 from dialeval.reports.evaluation.advice import FORMAT_LEAK, is_about
-from dialeval.reports.evaluation.headline import grade_of
+from dialeval.reports.evaluation.headline import grade_of, short_cue
 from dialeval.reports.evaluation.terminal import fact_lines, join_fitting
 from dialeval.reports.format import (
     finite,
@@ -28,8 +28,10 @@ from dialeval.reports.profile import ALPHA, format_trait
 from dialeval.reports.ranking import RankedBar, ranking
 from dialeval.reports.sections import AnswerView
 
-TRAITS = 3
-"""Behaviours that are named first."""
+CUES = 3
+"""Cues that are named first; as many behaviours where there are none."""
+TRAITS = 2
+"""Behaviours that are named after them."""
 _TONES = {DISTINGUISHABLE: "apart", INDISTINGUISHABLE: "good", NEGLIGIBLE: "noise"}
 _TITLES = {
     CONFOUNDED: "differs, but the topic may explain it",
@@ -180,14 +182,16 @@ def _certainty(verdict: PileVerdict) -> list[str]:
 
 
 def _reasons(results: UnpairedResults, verdict: PileVerdict) -> list[str]:
-    """The strongest significant behaviours, and the clearest format rule."""
+    """The clearest cues that are not the topic's, and the strongest significant behaviours."""
     traits = [
         item for item in results.profile if item.system == verdict.system and item.p_holm < ALPHA
     ]
     traits.sort(key=lambda item: -abs(item.effect))
-    reasons = [_trait_phrase(item) for item in traits[:TRAITS]]
+    cues = [cue for cue in results.cues if cue.system == verdict.system and not cue.topical]
+    reasons = [short_cue(cue) for cue in cues[:CUES]]
+    reasons += [_trait_phrase(item) for item in traits[: TRAITS if cues else CUES]]
     leaks = [leak for leak in results.leaks if leak.system == verdict.system]
-    if leaks:
+    if leaks and not cues:
         leak = max(leaks, key=lambda item: item.accuracy)
         rule = f"“{one_line(leak.rule)}” alone is right in {of_hundred(leak.accuracy)}"
         reasons.append(rule)

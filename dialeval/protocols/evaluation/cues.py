@@ -236,7 +236,7 @@ def find_cues(
     adjusted = holm([leak.p_value for leak, _ in leaks])
     ranked = sorted(
         (pair for pair in zip(leaks, adjusted, strict=True) if pair[1] <= ALPHA),
-        key=lambda pair: -pair[0][0].accuracy,
+        key=lambda pair: _rank(*pair[0]),
     )
     kept = _without_duplicates(ranked, texts)
     traits = further
@@ -285,6 +285,12 @@ def cues_of(
             if warn is not None:
                 warn(f"{TOO_FEW} {system} away.")
     return tuple(cues)
+
+
+def _rank(leak: Leak, candidate: Candidate | None) -> tuple[float, int, float]:
+    """The most telling first; of equal ones the longest, which says best what to change."""
+    words = 1 if candidate is None else len(candidate.text.split())
+    return -round(leak.accuracy, 2), -words, -leak.accuracy
 
 
 def _first_rows(passages: Passages) -> Passages:

@@ -1,12 +1,12 @@
 """From tables of scores to the numbers about one system."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 
-from dialeval.dialogues import BadInput, Passages, iterate, to_passages
+from dialeval.dialogues import BadInput, iterate
 from dialeval.metrics.evaluation_results import (
     DISTINGUISHABLE,
     Example,
@@ -16,8 +16,7 @@ from dialeval.metrics.evaluation_results import (
 from dialeval.metrics.results import Result
 from dialeval.metrics.training_variance import with_seed_variance
 from dialeval.metrics.unpaired_results import MatchedComparison, PileVerdict, TurnPoint
-from dialeval.protocols.evaluation.leak_check import LeakCheck, leak_flags
-from dialeval.protocols.leaks import find_leaks
+from dialeval.protocols.evaluation.leak_check import leak_flags
 from dialeval.protocols.unpaired.dialogues import (
     SPOTTED,
     PooledDialogues,
@@ -71,37 +70,6 @@ class SystemFindings:
         names = tuple(leak.name for leak in self.leaks)
         flags = tuple(leak_flags(self.leaks, None))
         return Piled(*self.sizes(), detected=tuple(detected), flags=flags, leaks=names)
-
-
-def format_leaks(
-    piles: PilePair, system: str, seed: int, warn: Callable[[str], Any]
-) -> list[FormatLeak]:
-    """The significant format leaks of a system, the clearest first.
-
-    Args:
-        piles (`PilePair`):
-            Both piles.
-        system (`str`):
-            Name of the system.
-        seed (`int`):
-            Seed of halves and resampling.
-        warn (`Callable`):
-            Called with a sentence if it could not be checked.
-
-    Returns:
-        `list[FormatLeak]`: Empty where there is none.
-    """
-    try:
-        report = find_leaks(_alone(piles.human), _alone(piles.system), seed)
-    except BadInput as error:
-        warn(f"{system} was not checked for format leaks: {error}")
-        return []
-    return LeakCheck({system: report}).of(system)
-
-
-def _alone(passages: Passages) -> Passages:
-    """The responses without contexts, so that equal openers do not make pairs."""
-    return to_passages(replace(passage, context=()) for passage in iterate(passages))
 
 
 def response_reading(

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from dialeval.dialogues import BadInput
 from dialeval.dialogues.types import text_key
+from dialeval.metrics.cue_results import Cue
 from dialeval.metrics.evaluation_results import FormatLeak
 from dialeval.metrics.profile_results import Trait
 from dialeval.metrics.results import SCHEMA_VERSION, Result, plain, signature, versions
@@ -38,6 +39,7 @@ from dialeval.protocols.evaluation.writing import (
 from dialeval.protocols.profile.measures import compare_behaviour
 from dialeval.protocols.unpaired import findings as derive
 from dialeval.protocols.unpaired.findings import SystemFindings
+from dialeval.protocols.unpaired.giveaways import find_giveaways
 from dialeval.protocols.unpaired.matching import MIN_MATCHES, Matches, match_dialogues
 from dialeval.protocols.unpaired.piles import PilePair, Piles, pair_piles, speakers_key
 from dialeval.protocols.unpaired.tables import PileTables
@@ -73,6 +75,7 @@ class PileStudy:
     matches: list[MatchedComparison] = field(default_factory=list)
     curves: list[TurnPoint] = field(default_factory=list)
     leaks: list[FormatLeak] = field(default_factory=list)
+    cues: list[Cue] = field(default_factory=list)
     profile: list[Trait] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -121,8 +124,9 @@ class PileStudy:
         self.warnings += piles.warnings
         tables = self._tables(system, piles)
         self._choose_thresholds(tables)
-        format_leaks = derive.format_leaks(piles, system, self.run.seed, self.warnings.append)
+        format_leaks, cues = find_giveaways(piles, system, self.run.seed, self.warnings.append)
         self.leaks += format_leaks
+        self.cues += cues
         readings, errors = [], []
         for evaluator in self.readers:
             try:
@@ -262,6 +266,7 @@ class PileStudy:
             curves=tuple(self.curves),
             profile=tuple(self.profile),
             leaks=tuple(self.leaks),
+            cues=tuple(self.cues),
             examples={
                 name: derive.extreme_responses(item, strongest[name], self.run.seed)
                 for name, item in findings.items()
