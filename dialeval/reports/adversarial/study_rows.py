@@ -9,6 +9,12 @@ from dialeval.metrics.results import REFERENCES, Result
 from dialeval.reports.format import NONE, finite, format_interval, format_list, format_share
 
 BASELINES = ("pre-trained", "more likelihood")
+ONE_TRAINING = (
+    "The intervals hold for the responses of this run: what another training or another draw of "
+    "responses would change is not in them. Repeat the study with other seeds and compare them by "
+    "--summarise."
+)
+"""What the intervals of one study do not contain."""
 _SYSTEM_NUMBERS = {
     "perplexity": "perplexity", "distinct_1": "distinct-1", "distinct_2": "distinct-2",
     "tokens": "words",
@@ -89,9 +95,10 @@ def _beats_baselines(results: RegsResults, method: str, evaluators: Sequence[str
 def sentences(results: RegsResults) -> list[str]:
     """Whether each method beats both baselines by the independent evaluators."""
     judged = [name for name in results.evaluators if name not in REFERENCES]
-    return [
+    verdicts = [
         _verdict(results, method, evaluator) for method in results.methods for evaluator in judged
     ]
+    return [*verdicts, ONE_TRAINING] if verdicts else []
 
 
 def _verdict(results: RegsResults, method: str, evaluator: str) -> str:
