@@ -38,7 +38,10 @@ class TrainingConfig:
     )
     patience: int = field(
         default=2,
-        metadata={"least": 0, "help": "Epochs without a better validation loss before stopping."},
+        metadata={
+            "least": 0,
+            "help": "Epochs in a row without a better validation loss that do not stop it yet.",
+        },
     )
     checkpoint_every: int = field(default=500, metadata={"help": "Updates between checkpoints."})
     gradient_accumulation_steps: int = field(

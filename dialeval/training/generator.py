@@ -149,13 +149,13 @@ def directed(parts: dict[str, Passages], direction: str) -> dict[str, Passages]:
     return {name: to_passages(_reversed(part)) for name, part in parts.items()}
 
 
-def read_human(run: GeneratorRun, files: list[str]) -> Passages:
-    """Human passages of files, cut and filtered as the run says."""
+def read_human(run: GeneratorRun, files: list[str], against: Sequence[str] = ()) -> Passages:
+    """Human passages of files, as the run says, without dialogues that are in other files too."""
     options = ReadOptions(
         cut=Cut(run.context_turns), filters=_filters(run), role=run.role, side="human",
         columns=column_names(run.column or [], FIELDS),
     )  # fmt: skip
-    passages, report = read(files, options)
+    passages, report = read(files, options, against)
     rule = f"Filter {run.filter} and limits of length"
     warn_of_filtered(report, rule, "--filter none with wider limits")
     return by_author(passages, "human")

@@ -168,6 +168,18 @@ def test_a_collapsed_latent_variable_is_reported(tmp_path, monkeypatch):
     assert load_generator(factory.base("seq2seq", 0)).training["warnings"] == []
 
 
+def test_dialogues_of_the_training_data_are_not_tested_on(tmp_path):
+    lines = [f"how are you today number {n} ? __eou__ i am fine number {n} , thanks __eou__"
+             for n in range(80)]  # fmt: skip
+    (tmp_path / "train.txt").write_text("\n".join(lines[:70]))
+    (tmp_path / "test.txt").write_text("\n".join(lines[60:]))
+    data = [str(tmp_path / f"{name}.txt") for name in ("train", "test")]
+    run = RobustRun(**{**TINY, "data": data[:1], "test_data": data[1:], "max_eval_passages": -1})
+    parts = robust_parts(run, 0)
+    assert sorted(parts["test"]["response"]) == [f"i am fine number {n} , thanks"
+                                                 for n in range(70, 80)]  # fmt: skip
+
+
 def test_a_target_in_half_precision_is_trained_in_full(tmp_path):
     run = RobustRun(**{**TINY, "output_dir": str(tmp_path / "run")})
     parts = robust_parts(run, 0)

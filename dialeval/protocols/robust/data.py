@@ -31,10 +31,10 @@ def with_files(run: RobustRun) -> RobustRun:
 
 
 def robust_parts(run: RobustRun, seed: int) -> dict[str, Passages]:
-    """Passages for training, validation and test that share no dialogue."""
+    """Passages for training, validation and test that share no dialogue, under any id."""
     parts = make_parts(run, seed)
     if run.test_data:
-        passages = read_human(run, run.test_data)
+        passages = read_human(run, run.test_data, run.data)
         if not len(passages):
             hint = "Give other --test_data, or lower --min_response."
             raise BadInput("no passage is left to test on.", run.test_data[0], hint=hint)
