@@ -1,7 +1,7 @@
 """Splits and folds by dialogue, from a hash: adding data never moves an example."""
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -95,6 +95,26 @@ def select(passages: Passages, rows: np.ndarray) -> Passages:
             file.write(batch.filter(pa.array(rows[start : start + batch.num_rows])))
             start += batch.num_rows
     return file.dataset()
+
+
+def subsample(passages: Passages, limit: int, seed: int | Sequence[int]) -> Passages:
+    """A random part of passages, in their order.
+
+    Args:
+        passages (`Passages`):
+            The passages.
+        limit (`int`):
+            How many; all if it is below 1.
+        seed (`int` or `Sequence[int]`):
+            Seed of the choice.
+
+    Returns:
+        `Passages`: At most `limit` of them.
+    """
+    if not 0 < limit < len(passages):
+        return passages
+    chosen = np.random.default_rng(seed).choice(len(passages), limit, replace=False)
+    return passages.select(np.sort(chosen))
 
 
 def sample_dialogues(

@@ -19,6 +19,7 @@ from dialeval.dialogues import (
     write_passages,
 )
 from dialeval.dialogues.encoding import input_format
+from dialeval.dialogues.splits import subsample
 from dialeval.models.sharing import discriminator_on
 from dialeval.registry import import_object, is_object_spec
 from dialeval.responders.base import respond
@@ -31,7 +32,6 @@ from dialeval.scorers.neural import NeuralScorer
 from dialeval.settings.adversarial import CONTROLS, AdversarialConfig
 from dialeval.settings.training import DiscriminatorConfig, DiscriminatorRun, GeneratorConfig
 from dialeval.training.discriminator_settings import evaluator_settings
-from dialeval.training.generator import subsample
 from dialeval.training.networks import build_network
 from dialeval.training.pairs import pair_accuracy
 from dialeval.training.rewards import RewardSource

@@ -5,7 +5,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from accelerate import Accelerator
 from accelerate.utils import set_seed
@@ -28,6 +27,7 @@ from dialeval.dialogues import (
     to_passages,
 )
 from dialeval.dialogues.columns import FIELDS, column_names
+from dialeval.dialogues.splits import subsample
 from dialeval.dialogues.storage import texts_of
 from dialeval.dialogues.types import text_hash
 from dialeval.files import remove_dir
@@ -150,7 +150,19 @@ def directed(parts: dict[str, Passages], direction: str) -> dict[str, Passages]:
 
 
 def read_human(run: GeneratorRun, files: list[str], against: Sequence[str] = ()) -> Passages:
-    """Human passages of files, as the run says, without dialogues that are in other files too."""
+    """Human passages of files, cut and filtered as the run says.
+
+    Args:
+        run (`GeneratorRun`):
+            How they are read.
+        files (`list[str]`):
+            The files.
+        against (`Sequence[str]`, *optional*):
+            Files whose dialogues are left out, word for word.
+
+    Returns:
+        `Passages`: The human ones.
+    """
     options = ReadOptions(
         cut=Cut(run.context_turns), filters=_filters(run), role=run.role, side="human",
         columns=column_names(run.column or [], FIELDS),
@@ -273,26 +285,6 @@ def signature(
 
 def _reversed(passages: Passages) -> Iterator[Passage]:
     return (passage.reversed() for passage in iterate(passages) if passage.context)
-
-
-def subsample(passages: Passages, limit: int, seed: int | Sequence[int]) -> Passages:
-    """A random part of passages, in their order.
-
-    Args:
-        passages (`Passages`):
-            The passages.
-        limit (`int`):
-            How many; all if it is below 1.
-        seed (`int` or `Sequence[int]`):
-            Seed of the choice.
-
-    Returns:
-        `Passages`: At most `limit` of them.
-    """
-    if not 0 < limit < len(passages):
-        return passages
-    chosen = np.random.default_rng(seed).choice(len(passages), limit, replace=False)
-    return passages.select(np.sort(chosen))
 
 
 def _tokenizer(run: GeneratorRun, passages: Passages) -> Any:

@@ -24,7 +24,7 @@ from dialeval.dialogues import (
     write_passages,
 )
 from dialeval.dialogues.encoding import input_format
-from dialeval.dialogues.splits import row_hashes
+from dialeval.dialogues.splits import row_hashes, subsample
 from dialeval.dialogues.types import text_hash
 from dialeval.metrics.game_results import Component
 from dialeval.metrics.training_results import TrainingResults
@@ -55,7 +55,7 @@ from dialeval.training import (
 from dialeval.training.checkpoints import last_complete, save_weights
 from dialeval.training.game_settings import GameConfig
 from dialeval.training.game_state import set_trainable, trainable
-from dialeval.training.generator import GeneratorRun, subsample, train_generator, with_lora
+from dialeval.training.generator import GeneratorRun, train_generator, with_lora
 from dialeval.training.output import is_trained
 from dialeval.training.pairs import pair_accuracy
 

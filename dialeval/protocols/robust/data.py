@@ -6,8 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from dialeval.dialogues import BadInput, Passages
+from dialeval.dialogues.splits import subsample
 from dialeval.settings.robust import RobustRun
-from dialeval.training.generator import make_parts, read_human, subsample
+from dialeval.training.generator import make_parts, read_human
 
 logger = logging.getLogger(__name__)
 
