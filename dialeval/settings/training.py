@@ -12,6 +12,7 @@ PRECISIONS = ("no", "bf16")
 SCHEDULES = ("constant", "linear", "cosine", "halve")
 INITIAL_WEIGHTS = ("uniform", "scaled")
 WORD_VECTORS = ("minilm",)
+TUNES = ("full", "lora", "head")
 DIRECTIONS = ("forward", "backward", "unconditional")
 FILTERS = ("none", "li", "bruni")
 NEW = ("gpt2", "seq2seq", "vhred")
@@ -197,7 +198,10 @@ class DiscriminatorRun:
     backbone: str | None = field(
         default=None, metadata={"help": "Of transformer: minilm, a folder, or a name on the Hub."}
     )
-    tune: str = field(default="full", metadata={"help": "Of transformer: full, lora or head."})
+    tune: str = field(
+        default="full",
+        metadata={"help": "Of transformer: full, lora or head.", "choices": TUNES},
+    )
     tokenizer: str = field(
         default="words", metadata={"help": "words, bpe, or a folder or name on the Hub."}
     )

@@ -27,7 +27,7 @@ from dialeval.scorers.folders import SETTINGS
 from dialeval.scorers.neural import NeuralScorer
 from dialeval.scorers.registry import EVALUATORS, NETWORK, fit_function
 from dialeval.training.discriminator_settings import DiscriminatorRun
-from dialeval.training.networks import build_network
+from dialeval.training.networks import build_network, check_tune
 from dialeval.training.output import check_finished, lasting
 from dialeval.training.pairs import make_pairs, pair_parts
 from dialeval.training.supervised import DiscriminatorConfig, DiscriminatorTrainer
@@ -59,6 +59,7 @@ def train_discriminator(
         `TrainingResults`: Held-out accuracies, as saved in `results.json`.
     """
     is_network = EVALUATORS.find(run.model).target == NETWORK
+    check_tune(run)
     check_finished(run.output_dir, SETTINGS, _plain(run, config), run.overwrite)
     set_seed(config.seed)
     try:

@@ -23,6 +23,7 @@ RECURRENT = {config.model_type.removeprefix("dialeval-"): config for config in D
 
 def build_network(run: DiscriminatorRun, pairs: Passages) -> tuple[Any, Any, InputFormat]:
     """A new model, its tokenizer, and its input format."""
+    check_tune(run)
     run = _with_architecture(run)
     if run.model == "transformer":
         return _transformer(run)
@@ -43,6 +44,15 @@ def build_network(run: DiscriminatorRun, pairs: Passages) -> tuple[Any, Any, Inp
     if run.word_vectors:
         _fix_words(model, tokenizer)
     return model, tokenizer, input_format(run.input_format or "words")
+
+
+def check_tune(run: DiscriminatorRun) -> None:
+    """Refuse to train a part of a model that is no transformer."""
+    if run.tune != "full" and _with_architecture(run).model != "transformer":
+        raise BadInput(
+            f"--tune {run.tune} is for transformers, but the model is {run.model!r}.",
+            hint="Leave out --tune, or choose --model transformer.",
+        )
 
 
 def _fix_words(model: Any, tokenizer: Any) -> None:
@@ -77,8 +87,6 @@ def _transformer(run: DiscriminatorRun) -> tuple[Any, Any, InputFormat]:
         model = add_lora(model)
     elif run.tune == "head":
         freeze_backbone(model)
-    elif run.tune != "full":
-        raise BadInput(f"`tune` is full, lora or head, but got {run.tune!r}.")
     default = "att" if model.config.causal else "encoder"
     return model, tokenizer, input_format(run.input_format or default)
 

@@ -66,6 +66,15 @@ def run_of(files, tmp_path, **settings):
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("model", ["rnn", "svm-unigram"])
+@pytest.mark.parametrize("tune", ["lora", "head"])
+def test_a_part_of_a_model_that_is_no_transformer_is_not_trained(files, tmp_path, model, tune):
+    with pytest.raises(BadInput, match=f"--tune {tune} is for transformers, but the model is"):
+        train_discriminator(run_of(files, tmp_path, model=model, tune=tune), CONFIG)
+    with pytest.raises(BadInput, match="`tune` is one of full, lora, head, but got 'half'"):
+        run_of(files, tmp_path, tune="half")
+
+
 def test_accuracy_over_pairs_by_hand():
     human = to_passages(row for number in range(4) for row in chat("one", number)[:1])
     machine = to_passages(row for number in range(4) for row in chat("one", number)[1:])
