@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -186,9 +187,12 @@ def _answer(value: Any) -> str | float:
     if isinstance(value, bool) or value in (None, ""):
         raise ValueError(f"the answer is {value!r}")
     try:
-        return float(value)
+        number = float(value)
     except (TypeError, ValueError):
         return str(value).strip()
+    if not math.isfinite(number):  # a mean with it would be no number either
+        raise ValueError(f"the answer is {value!r}; leave out answers that are missing")
+    return number
 
 
 def _fields_of(
