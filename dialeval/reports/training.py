@@ -121,7 +121,9 @@ def generator_table(results: TrainingResults) -> Table:
     test = results.get("perplexity")
     size = f"{(results.parameters or 0) / 1e6:.1f} M parameters"
     if test is not None:
-        table.title = f"Perplexity {test.value:.1f} on {test.n:,} test responses, {size}"
+        # With a latent variable the likelihood is only known to be at least so large.
+        bound = "at most " if results.get("kl") is not None else ""
+        table.title = f"Perplexity {bound}{test.value:.1f} on {test.n:,} test responses, {size}"
     table.title_justify = table.caption_justify = "left"
     table.caption = escape(results.signature)
     return table

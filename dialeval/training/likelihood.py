@@ -129,7 +129,11 @@ class GeneratorTrainer:
 
     @torch.no_grad()
     def validate(self, examples: "Examples") -> dict[str, float]:
-        """Mean loss per response token, including the end token, and the perplexity."""
+        """Mean loss per response token, including the end token, and the perplexity.
+
+        With a latent variable the loss is the negative evidence lower bound for one value of it,
+        and the perplexity at most what follows from it.
+        """
         self.plain.eval()
         shares = list(token_batches(examples.sizes, _EVALUATION_TOKENS))
         local = shares[self.accelerator.process_index :: self.accelerator.num_processes]
