@@ -32,6 +32,8 @@ from dialeval.reports.format import (
 from dialeval.reports.ranking import RankedBar, ranking
 from dialeval.reports.sections import AnswerView, SectionView, TableView, render_sections
 
+STANDING_OUT = 5
+"""Groups on the first screen."""
 IN_TERMINAL, IN_PAGE = (10, 20), (200, 1_000)
 """Groups that are listed, and most of them where more stand out."""
 _TITLES = {
@@ -140,7 +142,7 @@ def audit_page(results: AuditResults) -> str:
     ]
     return render_sections(
         "How many of these replies did machines write?", _lead(results), sections, results,
-        "results.json", [_answer(results)],
+        answers=[_answer(results)],
     )  # fmt: skip
 
 
@@ -161,13 +163,63 @@ def _answer(results: AuditResults) -> AnswerView:
     )  # fmt: skip
     checks, passed = len(results.checks), sum(check.passed for check in results.checks)
     trust = [f"Can I trust it? {passed} of {plural(checks, 'check')} passed."] if checks else []
+    lines = [one_line(results.text), *_group_lines(results), *trust, f"What next: {_next(results)}"]
     failed = [first_clause(check.text, 110) for check in results.checks if not check.passed]
     return AnswerView(
-        title, [one_line(results.text), *trust],
-        "The estimate with its interval, from 0 to 100 % of the replies.", ranking([bar]), failed,
+        title, lines, "The estimate with its interval, from 0 to 100 % of the replies.",
+        ranking([bar, *_group_bars(results)], in_order=True), failed,
         [f"{'Passed' if check.passed else 'Failed'}: {check.text}" for check in results.checks],
         "open" if failed else "noise", "The checks",
     )  # fmt: skip
+
+
+def _group_lines(results: AuditResults) -> list[str]:
+    """Which groups stand out, with their shares."""
+    if not results.groups:
+        return []
+    names = [
+        f"{one_line(group.name)} ({format_percent(group.share)})"
+        for group in results.groups if group.stands_out
+    ]  # fmt: skip
+    verb = "stands" if len(names) == 1 else "stand"
+    counted = f"{len(names):,} of {plural(len(results.groups), 'group')} {verb}"
+    shown = f": {', '.join(names[:STANDING_OUT])}" if names else ""
+    more = f" and {len(names) - STANDING_OUT:,} more" if len(names) > STANDING_OUT else ""
+    return [f"By {results.by}: {counted} out{shown}{more}."]
+
+
+def _group_bars(results: AuditResults) -> list[RankedBar]:
+    """The first groups that stand out."""
+    groups = [group for group in results.groups if group.stands_out][:STANDING_OUT]
+    return [
+        RankedBar(
+            one_line(group.name), group.share, "stands out", group.low, group.high,
+            f"{100 * group.low:.0f} to {100 * group.high:.0f} %; replies: {group.replies:,}",
+            tone="apart",
+        )
+        for group in groups
+    ]  # fmt: skip
+
+
+def _next(results: AuditResults) -> str:
+    """What to do about the result."""
+    if not all(check.passed for check in results.checks):
+        return (
+            "see which check failed; give replies of people from the same source, and of every "
+            "machine that may be in the data."
+        )
+    if any(group.stands_out for group in results.groups):
+        return (
+            "look at how the replies of the groups that stand out were collected; this is no "
+            "finding against a person."
+        )
+    if results.kind == AT_MOST:
+        return "give replies that are surely human (--reference), for an estimate."
+    if results.kind == UNLIKE:
+        return "give replies of the machines that may have been used (--machine), for an estimate."
+    if not results.by:
+        return "name the column of workers or sources, to see where they come from (--by COLUMN)."
+    return "no group stands out; more replies make the interval narrower."
 
 
 def _limits_section() -> SectionView:

@@ -9,6 +9,7 @@ from dialeval.metrics.cocoa_results import (
     READS_WORDS,
     SELDOM,
     SELECTIONS,
+    UNDECIDED,
     CocoaResults,
     CocoaVerdict,
 )
@@ -85,7 +86,8 @@ def describe_verdict(verdict: CocoaVerdict) -> str:
     """A verdict in a sentence."""
     meaning = _MEANINGS.get(verdict.verdict, "more scenarios are needed to say what it reads")
     ps = [f"p {format_p_value(p)}" for p in (verdict.kept_p, verdict.random_p)]
-    return f"{verdict.verdict}: {meaning} (kept entities {ps[0]}, random inputs {ps[1]})."
+    verb = "is " if verdict.verdict == UNDECIDED else ""
+    return f"{verb}{verdict.verdict}: {meaning} (kept entities {ps[0]}, random inputs {ps[1]})."
 
 
 def write_cocoa_report(folder: Path | str) -> Path:

@@ -181,7 +181,7 @@ def _table(evaluator: str, pairs: Sequence[Pair]) -> Table:
     table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0), show_edge=False, title=title)
     table.title_justify, table.title_style = "left", "bold"
     table.add_column("systems", overflow="fold")
-    for name in ("acc.", "AdverSuc", "diff.", "95 %", "p", "Holm", "machines", "n", "least"):
+    for name in ("AdverSuc", "diff.", "95 %", "p", "Holm", "machines", "n", "least"):
         table.add_column(name, justify="right", no_wrap=True)
     for pair in pairs:
         table.add_row(*_row(pair), style="" if pair.significant else "dim", end_section=True)
@@ -196,7 +196,6 @@ def _row(pair: Pair) -> list[str]:
         machines += f"\np {format_p_value(pair.mcnemar['p'])}"
     return [
         f"{escape(pair.first)}\n{escape(pair.second)}{mark}",
-        "\n".join(format_percent(1 - value) for value in _both(pair)),
         "\n".join(map(format_share, _both(pair))),
         format_share(pair.difference),
         bounds if finite(pair.low) is not None else NONE,  # a single dialogue has no interval

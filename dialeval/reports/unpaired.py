@@ -163,7 +163,7 @@ def unpaired_page(results: UnpairedResults) -> str:
     answers = [answer_view(results, item) for item in pile_answers(results)]
     return render_sections(
         f"Can {asked_about} be distinguished from humans?", lead, sections, results,
-        "results.json, scores.parquet", answers,
+        "every score in scores.parquet", answers,
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from dialeval.metrics.audit_results import (
     SHARE,
     UNLIKE,
     AuditCheck,
+    AuditGroup,
     AuditResults,
 )
 from dialeval.metrics.evaluation_results import FormatLeak
@@ -102,6 +103,22 @@ def test_an_audit_is_answered_with_the_bound_that_it_has(kind, title):
     card = card_of(audit_page(results))
     assert card.startswith(f"{title} In a sentence. Can I trust it? 1 of 2 checks passed.")
     assert "share 25 % interval 20 to 30 %" in card and "Careful: Topics: bad" in card
+
+
+def test_an_audit_by_worker_names_who_stands_out_and_what_to_do_next():
+    groups = [
+        AuditGroup("w1", 40, 40, 0.9, 0.8, 1.0, 0.95, 0.001, 0.004, True),
+        AuditGroup("w2", 30, 30, 0.1, 0.0, 0.2, 0.05, 0.5, 0.5, False),
+    ]
+    results = AuditResults(
+        results=(number("machine_share", 0.25, dialogues=40),), kind=SHARE, text="In a sentence.",
+        groups=tuple(groups), by="worker",
+    )  # fmt: skip
+    card = card_of(audit_page(results))
+    assert "By worker: 1 of 2 groups stands out: w1 (90 %)." in card
+    assert "What next: look at how the replies" in card and "no finding against a person" in card
+    assert "w1 90 % stands out 80 to 100 %; replies: 40" in card and "w2 10 %" not in card
+    assert "--by COLUMN" in card_of(audit_page(replace(results, groups=(), by="")))
 
 
 def judgements(alpha: float = 0.3) -> JudgementResults:

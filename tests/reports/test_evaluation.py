@@ -21,7 +21,7 @@ from dialeval.reports.evaluation import (
     warning_lines,
 )
 from dialeval.reports.evaluation.columns import notes_of
-from dialeval.reports.evaluation.headline import cue_phrase
+from dialeval.reports.evaluation.headline import cue_phrase, headlines, ranked
 from dialeval.reports.evaluation.rows import (
     FLAT,
     TOO_FEW_POINTS,
@@ -29,6 +29,7 @@ from dialeval.reports.evaluation.rows import (
     rows_of,
     saturation,
 )
+from dialeval.reports.evaluation.sections import system_numbers
 from dialeval.reports.evaluation.text import escape_latex
 from tests.reports.invented import (
     NAN,
@@ -52,7 +53,7 @@ def test_the_terminal_shows_every_number_of_a_row(evaluation):
     for number in numbers:
         assert short(number) in line
     assert f" {100 * (1 - main.value):.0f} % " in line
-    assert f" {100 * (1 - main.high):.0f}–{100 * (1 - main.low):.0f} % " in line
+    assert f" {100 * (1 - main.high):.0f}–{100 * (1 - main.low):.0f} " in line
     assert line.startswith("bot") and " 120 " in line and "−.030" in line and "<.001" in line
     assert " .62 " in line  # relevance
 
@@ -294,3 +295,19 @@ def test_the_error_of_a_random_guess_is_that_of_the_scenarios_that_were_measured
     ]
     notes = notes_of(rows_of(replace(evaluation, results=tuple(three))))
     assert any("0 is perfect, .167 a random guess" in note for note in notes)
+
+
+def test_a_cue_that_is_right_more_often_than_the_evaluator_is_said_and_ranks_number_systems(
+    evaluation,
+):
+    verdict = evaluation.verdicts[0]
+    strong = replace(cue("copied", "system if copied", "copied", 1.0, 0.1), system=verdict.system)
+    results = replace(evaluation, cues=(replace(strong, accuracy=1.0),))
+    careful = "One cue alone does better than the evaluator (right in 100 of 100 cases)"
+    (item,) = (item for item in headlines(results) if item.system == verdict.system)
+    assert careful in [caution.short for caution in item.warnings]
+    (item,) = (item for item in headlines(evaluation) if item.system == verdict.system)
+    assert careful not in [caution.short for caution in item.warnings]
+    numbers = system_numbers(evaluation, rows_of(evaluation))
+    order = [item.system for item in ranked(headlines(evaluation))]
+    assert [numbers[name] for name in order] == list(range(1, len(order) + 1))

@@ -84,9 +84,8 @@ def _above_blind(
     details = measures.above_blind(error, table)
     if details["blind"] >= 0.5 + LEAKING:
         collector.warn(
-            f"ERE: without any context, {evaluator} distinguishes replies from next turns in "
-            f"{percent(details['blind'])} of cases, by position or speaker. See the ERE above that "
-            "baseline."
+            f"{evaluator} recognises next turns without a context in {percent(details['blind'])} "
+            "of cases, by position or speaker: quote the ERE above that baseline."
         )
     return {**details, "position_matched": name == NEXT_MATCHED}
 

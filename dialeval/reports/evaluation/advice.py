@@ -78,9 +78,12 @@ class Trust:
         return "; ".join(filter(None, (self.numbers, self.meaning))) + "."
 
     @property
-    def line(self) -> str:
-        """Level and numbers, for a line of the terminal."""
-        return self.level if self.level == NOT_MEASURED else f"{self.level} ({self.numbers})"
+    def facts(self) -> list[str]:
+        """Level and numbers for a line of the terminal, the most important first."""
+        if self.level == NOT_MEASURED:
+            return [self.level]
+        first, *more = self.numbers.split("; ")
+        return [f"{self.level} ({first})", *more]
 
 
 def trust_of(row: Row, verdict: str) -> Trust:
@@ -150,6 +153,7 @@ def warnings_of(
     items = [Caution.of(text) for text in about if any(words in text for words in first)]
     items += [] if by_format else _leak(results, verdict, row)
     items += [Caution.of(flag) for flag in verdict.flags if not flag.startswith(FORMAT_LEAK)]
+    items += _stronger_cue(results, verdict)
     if length is not None and low is not None and length >= low and length > 0.55:
         items.append(_caution("Length alone does as well", f"right in {of_hundred(length)} cases"))
     items += _repetition(results, system)
@@ -177,6 +181,16 @@ def _leak(results: EvaluationResults, verdict: Verdict, row: Row) -> list[Cautio
     text += f"{of_hundred(verdict.accuracy).split()[0]} as given"
     text += "" if wrong is None else f", in {100 - 100 * wrong:.0f} normalised"
     return [Caution(f"Format leak: {alone}", f"{text}.")]
+
+
+def _stronger_cue(results: EvaluationResults, verdict: Verdict) -> Iterator[Caution]:
+    """A single cue that is right more often than the strongest evaluator."""
+    cues = [cue.accuracy for cue in results.cues if cue.system == verdict.system]
+    high = finite(verdict.high)
+    if cues and high is not None and max(cues) > high:
+        more = "the system is easier to spot than this evaluator shows; a stronger one will see it"
+        number = f"right in {of_hundred(max(cues))} cases"
+        yield _caution("One cue alone does better than the evaluator", number, more)
 
 
 def is_about(warning: str, system: str) -> bool:

@@ -17,7 +17,7 @@ from dialeval.reports.evaluation.columns import (
     columns_of,
     notes_of,
 )
-from dialeval.reports.evaluation.headline import complement
+from dialeval.reports.evaluation.headline import complement, headlines, ranked
 from dialeval.reports.evaluation.plots import Scores
 from dialeval.reports.evaluation.rows import (
     SCENARIOS,
@@ -65,8 +65,9 @@ _TURNS, _EXAMPLES = 6, 10  # turns of a context, examples of a kind
 
 
 def system_numbers(results: EvaluationResults, rows: Sequence[Row]) -> dict[str, int]:
-    """The number that each system has in plots; a second human has the last one."""
-    names = [row.system for row in rows]
+    """The number that each system has in plots: its rank; a second human has the last one."""
+    names = [item.system for item in ranked(headlines(results))]
+    names += [row.system for row in rows]
     names += [verdict.system for verdict in results.verdicts]
     names += [point.system for point in results.curves]
     names = [name for name in dict.fromkeys([*names, *results.examples]) if name]

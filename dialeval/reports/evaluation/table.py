@@ -68,7 +68,8 @@ def _add_rows(table: Table, rows: Sequence[Row], columns: Sequence[Column]) -> N
         if previous is not None and row.system != previous:
             table.add_section()
         system = Text(one_line(row.system) if row.system != previous else "", style="bold")
-        cells = [column.cell(row) for column in columns]
+        cells = [column.cell(row).removesuffix(" %") if column.name == "95 %" else column.cell(row)
+                 for column in columns]  # fmt: skip
         style = "dim" if row.reference else ""
         table.add_row(system, Text(one_line(row.label)), *cells, style=style)
         previous = row.system

@@ -62,7 +62,7 @@ def _lines(item: Headline, width: int, in_full: bool) -> list[Text]:
     if in_full:
         shorts = [caution.short for caution in item.warnings]
         facts |= {
-            "Trust": ([item.trust.line], ""),
+            "Trust": (item.trust.facts, ""),
             "Careful": (shorts or ["nothing to report"], "count"),
             "Next": ([item.step.line], "whole"),
         }
