@@ -392,6 +392,15 @@ def test_conditions_hold_for_every_system_and_real_evaluator(write_run):
     assert coin == {("bot", "coin"): True}
 
 
+def test_relevance_is_required_of_the_evaluators_that_measure_it(write_run):
+    rows = [result("adversuc", "bot", name) for name in ("stack", "surface")]
+    folder = write_run("x", results=[*rows, result("relevance", "bot", "stack", 0.7)])
+    assert outcomes(folder, {"relevance": 0.6}) == {("bot", "stack"): True}
+    assert outcomes(folder, {"relevance": 0.8}) == {("bot", "stack"): False}
+    (named,) = check_run(folder, {"relevance": 0.6}, evaluators=["surface"])
+    assert named.status == "not measured"
+
+
 def test_bounds_of_the_interval_can_be_tested(write_run):
     folder, bot = write_run("x", results=RESULTS), {"systems": ["bot"]}
     for bound, least, most in (("value", 0.3, 0.3), ("low", 0.2, 0.2), ("high", 0.4, 0.4)):

@@ -16,6 +16,8 @@ BOUNDS = ("value", "low", "high", "conservative")
 OPEN_VERDICTS = (INCONCLUSIVE, CONFOUNDED)
 """Verdicts that leave open whether there is a difference."""
 _SHORT = {"negligible": NEGLIGIBLE, "confounded": CONFOUNDED}
+_OF_SOME = ("relevance",)
+"""Metrics that evaluators which do not read contexts never have."""
 _NUMBERS = ("value", "low", "high", "n")
 _LISTED = 20  # names of details in an error message
 
@@ -39,7 +41,7 @@ def check_run(
             Limits by metric, or by key in a metric's details: `"adversuc.auroc"`.
         systems, evaluators (`Sequence[str]`, *optional*):
             For which they must hold; by default every system but the second human, and every
-            evaluator but the references coin and length.
+            evaluator but the references coin and length; of `relevance` those that measure it.
         bound (`str`, *optional*, defaults to `"value"`):
             What is tested: the value, the `"low"` or `"high"` bound of its interval, or the
             `"conservative"` one: low for `min` and high for `max`.
@@ -68,9 +70,10 @@ def check_run(
         check
         for name, limit, upper in limits
         for check in _checks(
-            rows, Check(name, limit, upper, "", ""), wanted, wanted_evaluators, bound
+            rows, Check(name, limit, upper, "", ""), wanted, wanted_evaluators, bound,
+            all_evaluators=bool(evaluators),
         )
-    ]
+    ]  # fmt: skip
 
 
 def check_verdicts(
@@ -166,10 +169,13 @@ def _checks(
     systems: Sequence[str],
     evaluators: Sequence[str],
     bound: str,
+    all_evaluators: bool,
 ) -> Iterator[Check]:
     """The condition for every system and evaluator that the metric has."""
     metric, _, key = condition.name.partition(".")
     rows = {(row.system, row.evaluator): row for row in results if row.metric == metric}
+    if metric in _OF_SOME and not all_evaluators:
+        evaluators = [name for name in evaluators if any(name == other for _, other in rows)]
     if not rows:
         metrics = dict.fromkeys(row.metric for row in results)
         problem = f"the run has no metric {metric!r}. It has {', '.join(metrics) or 'none'}."
