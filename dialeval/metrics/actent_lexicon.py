@@ -99,9 +99,9 @@ def extract(text: str, lexicon: ActEntLexicon, tags: Tags | None = None) -> ActE
     """The activities and entities of a text.
 
     An utterance ends at `__eou__` or at the end of a line. Entities are looked up two words at a
-    time, then one. Activities are the listed verbs among the remaining words, or the first listed
-    noun if there is no verb. The released tool also adds misspellings by word vectors and tags
-    with a Twitter tagger; neither is done here.
+    time, then one. Activities are the listed verbs among the remaining words, or without any verb
+    the first noun, if it is listed. The released tool also adds misspellings by word vectors and
+    tags with a Twitter tagger; neither is done here.
 
     Args:
         text (`str`):

@@ -1,6 +1,6 @@
 """Train a discriminator: read, split and pair a corpus, train, calibrate, test and save."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from dialeval.scorers.fitting import FitContext
 from dialeval.scorers.folders import SETTINGS
 from dialeval.scorers.neural import NeuralScorer
 from dialeval.scorers.registry import EVALUATORS, NETWORK, fit_function
+from dialeval.scorers.seen import save_seen
 from dialeval.training.discriminator_settings import DiscriminatorRun
 from dialeval.training.networks import build_network, check_tune
 from dialeval.training.output import check_finished, lasting
@@ -83,7 +84,7 @@ def train_discriminator(
         history=tuple(history),
     )
     if accelerator.is_main_process:
-        _save(scorer, results, Path(run.output_dir))
+        _save(scorer, results, Path(run.output_dir), [pairs["train"], pairs["validation"]])
     accelerator.wait_for_everyone()
     accelerator.end_training()
     return results
@@ -267,7 +268,8 @@ def _plain(run: DiscriminatorRun, config: DiscriminatorConfig) -> dict[str, Any]
     }
 
 
-def _save(scorer: Scorer, results: TrainingResults, folder: Path) -> None:
+def _save(scorer: Scorer, results: TrainingResults, folder: Path, seen: Sequence[Passages]) -> None:
     save_scorer(scorer, folder)
+    save_seen(folder, seen)
     results.save(folder)
     remove_dir(folder / CHECKPOINT)

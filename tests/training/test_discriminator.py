@@ -10,9 +10,21 @@ import pytest
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from dialeval.dialogues import BadInput, Pairing, Passage, Turn, read, to_passages, write_passages
+from dialeval.dialogues import (
+    BadInput,
+    Pairing,
+    Passage,
+    Turn,
+    by_author,
+    iterate,
+    read,
+    to_passages,
+    write_passages,
+)
 from dialeval.metrics.training_results import TrainingResults
 from dialeval.models.tokenizers import word_tokenizer
+from dialeval.protocols.evaluation import EvaluationRun, align, evaluate
+from dialeval.protocols.evaluation.frozen import load_frozen
 from dialeval.scorers import load_scorer, save_scorer
 from dialeval.scorers.joint import JointScorer
 from dialeval.scorers.representation import NeuralRepresentation
@@ -102,6 +114,27 @@ def test_several_corpora_are_trained_on_together_and_reported_apart(files, tmp_p
     for row in rows:
         assert 0.9 < row.value <= 1.0
     assert TrainingResults.load(tmp_path / "run") == results
+
+
+def test_a_saved_evaluator_says_that_it_was_trained_on_the_passages_that_it_evaluates(
+    files, tmp_path
+):
+    run = run_of(files[:1], tmp_path, model="svm-unigram")
+    train_discriminator(run, CONFIG)
+    saved = load_frozen("mine", run.output_dir)
+    passages = [by_author(read(name)[0], "human") for name in files]
+    cut = to_passages(replace(p, context=(Turn("B", "well"), *p.context))
+                      for p in iterate(passages[0]))  # fmt: skip
+    for known in (passages[0], cut):  # however many turns are read
+        assert " of these 150 human passages" in saved.check_seen(known)
+    assert saved.check_seen(passages[1]) == ""
+    test = make_pairs(run, CONFIG.seed)["test"]
+    assert saved.check_seen(test.select(np.flatnonzero(np.array(test["label"]) == 1))) == ""
+    data = align(read(files[0])[0], {"bot": by_author(read(files[0])[0], "bot")})
+    settings = EvaluationRun([f"mine={run.output_dir}"], seeds=1, folds=2, curve=(), twins=False,
+                             length_matched=False, output_dir=str(tmp_path / "out"))  # fmt: skip
+    warnings = evaluate(data, settings).warnings
+    assert any(text.startswith("mine was trained on ") for text in warnings)
 
 
 KINDS = (

@@ -17,6 +17,7 @@ from dialeval.dialogues.types import text_key
 from dialeval.protocols.evaluation.inputs import TRAINED_AGAINST
 from dialeval.run_folder import RunFolder
 from dialeval.scorers import Decision, load_scorer
+from dialeval.scorers.seen import load_seen, passage_keys
 
 logger = logging.getLogger(__name__)
 
@@ -29,6 +30,9 @@ _BY_HUMANS = "humans"  # how such a threshold was chosen
 DIRECTION_ROWS = 200
 WRONG_DIRECTION = 0.4
 """AUROC below which, for every system, the direction of an evaluator is in doubt."""
+MANY_SEEN = 0.1
+"""Share of human passages that an evaluator was trained on from which there is a warning; some
+passages occur in every part of a corpus."""
 _PAIRS = re.compile(r"(?:^|\|)pairs:(\d+)")
 
 
@@ -44,12 +48,14 @@ class FrozenScorer:
             Its name in tables.
         key (`str`, *optional*):
             A hash of its weights and settings; by default of its signature and fingerprints.
+        seen (`np.ndarray`, *optional*):
+            Keys of the human passages that it was trained on: see [`passage_keys`].
     """
 
     higher_is_human = True
 
-    def __init__(self, scorer: Any, name: str, key: str = ""):
-        self.scorer, self.name = scorer, name
+    def __init__(self, scorer: Any, name: str, key: str = "", seen: np.ndarray | None = None):
+        self.scorer, self.name, self.seen = scorer, name, seen
         self.key = key or text_key([scorer.signature, *sorted(fingerprints(scorer))])
         self.sign = 1.0 if scorer.higher_is_human else -1.0
         decision = scorer.decision
@@ -79,6 +85,18 @@ class FrozenScorer:
             scores = np.asarray(self.scorer(to_passages(new.values())), dtype=float)
             self._scores.update(zip(new, (self.sign * scores).tolist(), strict=True))
         return np.array([self._scores[key] for key, _ in keyed])
+
+    def check_seen(self, human: Passages) -> str:
+        """A warning where the scorer was trained on these human passages, or `""`."""
+        if self.seen is None or not len(self.seen):
+            return ""
+        seen = int(np.isin(passage_keys(human), self.seen).sum())
+        if seen <= MANY_SEEN * len(human):
+            return ""
+        return (
+            f"{self.name} was trained on {seen:,} of these {len(human):,} human passages, and may "
+            "know them: its accuracy here does not carry over to new ones. Evaluate on others."
+        )
 
     def check_direction(self, human: Passages, systems: Mapping[str, Passages], seed: int) -> str:
         """Whether the scorer gives humans lower scores than every system, on half of the dialogues.
@@ -185,7 +203,7 @@ def load_frozen(name: str, where: str) -> FrozenScorer:
         return FrozenScorer(scorer, name)
     scorer = load_scorer(where)
     key = text_key([scorer.signature, *sorted(fingerprints(scorer)), folder_hash(where)])
-    return FrozenScorer(scorer, name, key)
+    return FrozenScorer(scorer, name, key, load_seen(_local_folder(where)))
 
 
 def frozen_names(texts: Iterable[str], trainable: Iterable[str]) -> dict[str, str]:
@@ -308,14 +326,18 @@ def _passage_key(passage: Passage) -> str:
 
 def folder_hash(where: str) -> str:
     """A hash of the files of a folder, or of a repository that was downloaded before."""
-    if Path(where).is_dir():
-        folder = Path(where)
-    else:
-        from huggingface_hub import snapshot_download
-
-        folder = Path(snapshot_download(where, local_files_only=True))
+    folder = _local_folder(where)
     digest = blake2b(digest_size=8)
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         digest.update(path.relative_to(folder).as_posix().encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()
+
+
+def _local_folder(where: str) -> Path:
+    """A folder, or that of a repository that was downloaded before."""
+    if Path(where).is_dir():
+        return Path(where)
+    from huggingface_hub import snapshot_download
+
+    return Path(snapshot_download(where, local_files_only=True))

@@ -172,7 +172,8 @@ class Study:
             key = text_key([scorer.key, self.tables.contents[""]])
             warning = scorer.choose_threshold(self.data.human, self.tables.folder, key)
             direction = scorer.check_direction(self.data.human, self.data.systems, self.run.seed)
-            for text in filter(None, (warning, direction)):
+            seen = scorer.check_seen(self.data.human)
+            for text in filter(None, (warning, direction, seen)):
                 self.collector.warn(text)
             for system, training in self.data.training.items():
                 if warn_if_trained_against(training, scorer):

@@ -115,8 +115,9 @@ class PileStudy:
     def _check_directions(self) -> None:
         """Warn of evaluators of others whose scores seem to mean the opposite."""
         for scorer in self.frozen.values():
-            text = scorer.check_direction(self.data.human, self.data.systems, self.run.seed)
-            self.warnings += [text] if text else []
+            direction = scorer.check_direction(self.data.human, self.data.systems, self.run.seed)
+            seen = scorer.check_seen(self.data.human)
+            self.warnings += [text for text in (direction, seen) if text]
 
     def _evaluate(self, system: str) -> SystemFindings:
         """All numbers about one system."""
