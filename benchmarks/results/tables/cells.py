@@ -14,8 +14,8 @@ def number(result: Result | None) -> Number | None:
     if result is None:
         return None
     known = result.low == result.low and result.high == result.high  # not NaN
-    bounds = (result.low, result.high) if known else (None, None)
-    return Number(result.value, *bounds, result.n)
+    bounds = (float(result.low), float(result.high)) if known else (None, None)
+    return Number(float(result.value), *bounds, int(result.n))
 
 
 def p_cell(value: float | None) -> Cell:
