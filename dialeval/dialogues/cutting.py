@@ -1,6 +1,6 @@
 """From dialogues to passages: which turns are context, which are responses, which are kept."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -197,6 +197,11 @@ def check_passage(
     return passage
 
 
+def spoken_turns(turns: Iterable[Turn]) -> tuple[Turn, ...]:
+    """The turns that somebody says, without prompts of the system and messages of tools."""
+    return tuple(turn for turn in turns if turn.speaker not in NOT_SPOKEN)
+
+
 def next_speaker(turns: tuple[Turn, ...]) -> str:
     """The speaker of the next turn: the latest one who is not the last speaker.
 
@@ -206,7 +211,7 @@ def next_speaker(turns: tuple[Turn, ...]) -> str:
         >>> next_speaker((Turn("system", "Be kind."), Turn("A", "Hi!")))
         'B'
     """
-    spoken = [turn.speaker for turn in turns if turn.speaker not in NOT_SPOKEN]
+    spoken = [turn.speaker for turn in spoken_turns(turns)]
     others = [speaker for speaker in spoken if speaker != spoken[-1]]
     return others[-1] if others else "B" if spoken[-1:] == ["A"] else "A"
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from dialeval.dialogues.cutting import NOT_SPOKEN
 from dialeval.dialogues.sources import BadInput
 from dialeval.dialogues.types import UNKNOWN_SPEAKERS, Passage, Turn, merge_by_speaker
 from dialeval.settings.checks import check_settings
@@ -152,6 +153,7 @@ def chat_messages(turns: Sequence[Turn]) -> list[dict[str, str]]:
     """Turns as chat messages: the last one is the user's, and roles alternate back from there.
 
     What one speaker says in a row is one message. Where a speaker is not known, every turn is.
+    Messages of tools are left out: a model without these tools has no role for them.
 
     Examples:
         >>> [message["role"] for message in chat_messages([Turn("A", "hi"), Turn("B", "hello")])]
@@ -164,8 +166,10 @@ def chat_messages(turns: Sequence[Turn]) -> list[dict[str, str]]:
     messages: list[dict[str, str]] = []
     role = "user"
     for turn in reversed(turns):
-        if turn.speaker == "system":
+        if turn.speaker in ("system", "developer"):
             messages.append({"role": "system", "content": turn.text})
+            continue
+        if turn.speaker in NOT_SPOKEN:
             continue
         messages.append({"role": role, "content": turn.text})
         role = "assistant" if role == "user" else "user"

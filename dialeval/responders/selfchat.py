@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from dialeval.dialogues import BadInput, Dialogue, Passage, Passages, Turn
-from dialeval.dialogues.cutting import next_speaker
+from dialeval.dialogues.cutting import next_speaker, spoken_turns
 from dialeval.dialogues.storage import iterate_passages
 from dialeval.dialogues.types import text_key
 from dialeval.responders.base import CUT, Responder, cut_warning, respond
@@ -27,7 +27,7 @@ class _Chat:
     @classmethod
     def after(cls, passage: Passage) -> "_Chat":
         """A conversation that starts with the context of a passage."""
-        spoken = tuple(turn for turn in passage.context if turn.speaker != "system")
+        spoken = spoken_turns(passage.context)
         if not spoken:
             raise BadInput(
                 f"passage {passage.id!r} has no turn to continue from.",

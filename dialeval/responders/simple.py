@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from dialeval.dialogues import BadInput, Passage, Passages, by_author
+from dialeval.dialogues.cutting import spoken_turns
 from dialeval.dialogues.splits import row_hashes
 from dialeval.dialogues.storage import BATCH, as_table, chunks, iterate_passages
 from dialeval.dialogues.types import text_hash, text_key
@@ -20,7 +21,7 @@ class ParrotResponder:
     Args:
         turn (`int` or `"random"`, *optional*, defaults to -1):
             Index of the turn, as in a list; the paper samples one, which is `"random"`. Turns of
-            the speaker `"system"` are not spoken and do not count.
+            the system and of tools are not spoken and do not count.
         seed (`int`, *optional*, defaults to 0):
             Seed of random turns.
         name (`str`, *optional*, defaults to `"parrot"`):
@@ -47,7 +48,7 @@ class ParrotResponder:
             yield index, answer(passage, self._choose(passage), self)
 
     def _choose(self, passage: Passage) -> str:
-        texts = [turn.text for turn in passage.context if turn.speaker != "system"]
+        texts = [turn.text for turn in spoken_turns(passage.context)]
         index = self.turn
         if index == "random" and texts:
             index = draw(f"parrot-{self.seed}", passage) % len(texts)

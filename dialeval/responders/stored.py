@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from dialeval.dialogues import BadInput, Passage, Passages, authors, by_author, iterate, read
 from dialeval.dialogues.splits import row_hashes
@@ -36,7 +37,7 @@ class StoredResponder:
         self._by_context: dict[str, list[int]] = {}
         numbers = []
         for row, passage in enumerate(iterate(self._answers)):
-            numbers.append(passage.extra.get(HYPOTHESIS, 0))
+            numbers.append(_number(passage.extra.get(HYPOTHESIS)))
             self._contexts.append(_words(passage))
             self._by_context.setdefault(self._contexts[-1], []).append(row)
             if passage.id:
@@ -149,6 +150,11 @@ def _one_system(answers: Passages, name: str | None) -> tuple[Passages, str]:
     if systems:
         return by_author(answers, systems[0]), name or systems[0]
     return answers, name or "stored"
+
+
+def _number(value: Any) -> int:
+    """The number of a hypothesis, which a table has as a text; 0 where there is none."""
+    return int(value) if str(value).isdecimal() else 0
 
 
 def _words(passage: Passage) -> str:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from dialeval.dialogues import Passage, Turn, to_passages
+from dialeval.dialogues.cutting import NOT_SPOKEN
 from dialeval.dialogues.types import alternate, text_key
 from dialeval.errors import BadInput
 
 RewardFunction = Callable[..., list[float | None]]
-_NO_TURNS = ("system", "developer", "tool")
 
 
 def reward_function(
@@ -100,7 +100,7 @@ def _turns(content: Any, separator: str | None) -> tuple[Turn, ...]:
     return tuple(
         Turn(str(message.get("role", "")), _content(message))
         for message in content
-        if message.get("role") not in _NO_TURNS
+        if message.get("role") not in NOT_SPOKEN
     )
 
 

@@ -131,6 +131,9 @@ def test_roles_alternate_back_from_the_last_speaker():
     ]  # fmt: skip
     assert roles(("", "1"), ("", "2")) == [("assistant", "1"), ("user", "2")]
     assert roles(("?", "1"), ("?", "2")) == [("assistant", "1"), ("user", "2")]
+    assert roles(("developer", "s"), ("user", "1"), ("tool", "{}")) == [
+        ("system", "s"), ("user", "1"),
+    ]  # fmt: skip
     assert roles(("system", "s"), ("user", "1"), ("assistant", "2"), ("user", "3")) == [
         ("system", "s"), ("user", "1"), ("assistant", "2"), ("user", "3"),
     ]  # fmt: skip

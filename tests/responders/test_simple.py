@@ -38,7 +38,7 @@ def test_a_parrot_says_the_turn_it_is_told_to(turn, text):
 
 
 def test_a_parrot_does_not_say_what_was_not_spoken():
-    context = (Turn("system", "be nice"), Turn("A", "hi"))
+    context = (Turn("system", "be nice"), Turn("A", "hi"), Turn("tool", "{}"))
     for turn in (0, -1, "random"):
         assert respond(ParrotResponder(turn), [Passage(context, "")])[0].response == "hi"
 

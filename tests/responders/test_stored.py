@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import pytest
 
-from dialeval.dialogues import BadInput, iterate, read, to_passages
+from dialeval.dialogues import BadInput, iterate, read, to_passages, write_passages
 from dialeval.responders import respond
-from dialeval.responders.stored import StoredResponder
+from dialeval.responders.stored import StoredResponder, load_stored
 from tests.conftest import talk
 
 
@@ -60,6 +60,18 @@ def test_numbers_that_answers_have_already_give_their_order():
     responses = respond(StoredResponder(stored), [one])
     assert [(passage.response, passage.extra["hypothesis"]) for passage in responses] == [
         ("a", 0), ("b", 1), ("c", 2),
+    ]  # fmt: skip
+
+
+def test_hypotheses_of_a_table_are_in_the_order_of_their_numbers(tmp_path):
+    one = talk(1, 2)[0]
+    stored = [replace(one.with_response(f"reply {number}", "bot"), extra={"hypothesis": number})
+              for number in (10, 2, 0)]  # fmt: skip
+    stored.append(one.with_response("no number", "bot"))
+    path = write_passages(to_passages(stored), tmp_path / "replies.csv")
+    responses = respond(load_stored(str(path)), [one])
+    assert [passage.response for passage in responses] == [
+        "reply 0", "no number", "reply 2", "reply 10",
     ]  # fmt: skip
 
 

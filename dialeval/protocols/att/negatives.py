@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from dialeval.dialogues import BadInput, Pairing, Passage, Passages, iterate, to_passages
+from dialeval.dialogues.cutting import spoken_turns
 from dialeval.dialogues.types import text_hash
 from dialeval.models.embedding import CachedEmbedder
 from dialeval.protocols.att.settings import RANDOM
@@ -87,7 +88,7 @@ def previous_turns(source: Passages) -> PreviousTurns:
 
 
 def _copy(passage: Passage, rng: random.Random, before: PreviousTurns) -> str:
-    spoken = [turn.text for turn in passage.context if turn.speaker != "system"]
+    spoken = [turn.text for turn in spoken_turns(passage.context)]
     return rng.choice(spoken) if spoken else ""
 
 
