@@ -16,7 +16,7 @@ from dialeval.metrics.audit_results import (
     AuditResults,
 )
 from dialeval.metrics.evaluation_results import FormatLeak
-from dialeval.metrics.judgement_results import PEOPLE, JudgementResults
+from dialeval.metrics.judgement_results import PEOPLE, JudgementResults, Plan
 from dialeval.metrics.profile_results import Trait
 from dialeval.metrics.results import Result
 from dialeval.metrics.unpaired_results import CONFOUNDED, PileVerdict, UnpairedResults
@@ -143,6 +143,10 @@ def test_judgements_are_answered_with_agreement_and_the_ranking():
         "Fluency +.300 (+.200 to +.400)" in card and "Rated highest (Fluency): best, 4.00" in card
     )
     assert card.index("best 4.00") < card.index("2.00 95 % 1.90 to 2.10")
+    assert "What next: quote means over many items only" in card
+    plans = (Plan("a is better", 40, 90, False), Plan("b is better", 40, 50, False))
+    card = card_of(render_judgements(replace(judgements(), plans=plans)))
+    assert "What next: judge about 10 more items to settle “b is better”." in card
     assert "<script>alert" not in page
     assert "Annotators agree weakly" in shown(judgement_tables(judgements())[1])
 

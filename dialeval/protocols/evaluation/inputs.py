@@ -287,7 +287,7 @@ def _coverage_warnings(
                 f"{name} answers {len(human_index):,} of {total:,} human contexts; the first "
                 f"without an answer is {human['id'][first]!r}."
             )
-    if len(common) < total:
+    if len(common) < total and len(matched) > 1:
         yield f"{len(common):,} of {total:,} contexts are answered by all; the others are left out."
     if len(common) < FEW_CONTEXTS:
         yield f"{len(common)} contexts are few: look at the intervals, not at the values."

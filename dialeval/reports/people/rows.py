@@ -75,7 +75,22 @@ def _grade(alpha: float) -> str:
 
 def answer_lines(results: JudgementResults) -> list[str]:
     """What people said, in a few sentences: how much they agree, and what they found."""
-    return [*_agreement_lines(results), *_detection_lines(results), *_ranking_lines(results)]
+    lines = [*_agreement_lines(results), *_detection_lines(results), *_ranking_lines(results)]
+    return [*lines, f"What next: {_next_step(results)}."]
+
+
+def _next_step(results: JudgementResults) -> str:
+    """What to do about the judgements: settle a question, or read single answers with care."""
+    missing = [
+        (plan.needed - plan.items, plan.question) for plan in results.plans
+        if not plan.settled and plan.needed is not None and plan.needed > plan.items
+    ]  # fmt: skip
+    if missing:
+        more, question = min(missing)
+        return f"judge about {format_count(more)} more items to settle “{one_line(question)}”"
+    if answer_title(results).endswith(_GRADES[-1][1]) or answer_title(results).endswith("weakly"):
+        return "quote means over many items only; single ones need more annotators"
+    return "compare people with evaluators on the same items (--run, --discriminator)"
 
 
 def _agreement_lines(results: JudgementResults) -> Iterator[str]:
