@@ -185,6 +185,16 @@ def test_a_file_for_a_crowd_platform_is_blind_and_its_results_come_back(tmp_path
     assert len(store.judgements()) == 60  # all or nothing
 
 
+@pytest.mark.parametrize("name", ["score", "label", "Answer.answer"])
+def test_ratings_come_back_with_one_scale_a_row(tmp_path, write, name):
+    store = JudgementStore.create(tmp_path / "j.db", Project("rating"), make_items("rating", 2))
+    path = write("results.csv", f"WorkerId,item,scale,{name}\nW1,i0,fluency,5\nW1,i1,fluency,2\n")
+    assert import_results(store, path) == (2, 0)
+    assert {(row.item, row.scale): row.answer for row in store.judgements()} == {
+        ("i0", "fluency"): 5.0, ("i1", "fluency"): 2.0,
+    }  # fmt: skip
+
+
 def test_ratings_come_back_with_a_column_per_scale(tmp_path, write):
     items = make_items("rating", 2)
     store = JudgementStore.create(tmp_path / "j.db", Project("rating"), items)

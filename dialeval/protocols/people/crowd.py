@@ -57,17 +57,18 @@ def import_results(
         `tuple[int, int]`: Answers that are new, and that were there already.
     """
     scales = [name for name in store.project.fields if name]
-    rows = read_judgements(path, columns, () if _has_answers(path, columns) else scales)
+    columns_of_scales = () if "answer" in (columns or {}) else _columns(path) & set(scales)
+    rows = read_judgements(path, columns, sorted(columns_of_scales))
     return store.import_judgements(_unswapped(store, rows))
 
 
-def _has_answers(path: Path | str, columns: dict[str, str] | None) -> bool:
-    """Whether there is one answer a row, and not a column per scale."""
-    if "answer" in (columns or {}) or Path(path).suffix == ".jsonl":
-        return True
-    with Path(path).open(encoding="utf-8-sig") as file:
-        head = file.readline().lower()
-    return "answer" in head or "rating" in head.replace("_", "").split(",")
+def _columns(path: Path | str) -> set[str]:
+    """Columns of a table; none of JSON lines, which have one answer each."""
+    if Path(path).suffix not in (".csv", ".tsv", ".txt") or not Path(path).is_file():
+        return set()
+    with Path(path).open(encoding="utf-8-sig", newline="") as file:
+        delimiter = "," if Path(path).suffix == ".csv" else "\t"
+        return set(next(csv.reader(file, delimiter=delimiter), ()))
 
 
 def _unswapped(store: JudgementStore, rows: Iterable[Judgement]) -> Iterator[Judgement]:
