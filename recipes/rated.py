@@ -31,6 +31,9 @@ from dialeval.scorers.base import Scorer
 from dialeval.terminal import SafeConsole
 from dialeval.training.cores import use_cores
 
+LOG_P = "log p per token"
+"""Name of the likelihood in tables."""
+
 
 @dataclass
 class RatedRun:
@@ -99,7 +102,7 @@ def correlations(
     if known:
         scores |= reference_scores(passages, references_of(passages, known))
     if likelihood:
-        scores["log p per token"] = mean_likelihoods(likelihood, passages)
+        scores[LOG_P] = mean_likelihoods(likelihood, passages)
     made = {}
     for name, values in scores.items():
         sides = by_context(passages, values, ratings)

@@ -12,7 +12,7 @@ from benchmarks.results.store import Cell, Number, TableParts
 from benchmarks.results.tables.cells import number, p_cell
 from dialeval.dialogues import iterate, read
 from dialeval.errors import BadInput
-from dialeval.judgements import read_judgements
+from dialeval.judgements import Correlation, read_judgements
 from dialeval.metrics.results import Result
 from dialeval.protocols.people import MetricScores, read_scores
 from dialeval.protocols.people.ratings import compare_metrics, correlations, mean_ratings
@@ -223,25 +223,35 @@ def rated(
             Further settings of the trainer.
 
     Returns:
-        `TableParts`: A part per file.
+        `TableParts`: A part per file, and one for its likelihoods.
     """
     from benchmarks.results.tables.training import trained
     from dialeval.scorers import load_scorer
+    from recipes.rated import LOG_P, read_known
     from recipes.rated import correlations as rated_correlations
-    from recipes.rated import read_known
+
+    seed = settings.get("seed", 0)
 
     def rows(path: str) -> list[list[Cell]]:
         folders = [trained(work, data / corpus, name, settings)[1] for name in evaluators]
         scorers = [load_scorer(folder) for folder in folders]
         known = read_known([str(data / name) for name in references])
-        made = rated_correlations(
-            data / path, scorers, known, likelihood or None, settings.get("seed", 0)
-        )
-        return [
-            [Path(path).stem, name, Number(first.value), Number(second.value, second.low,
-             second.high, second.n), f"{second.n:,}"]
-            for name, (first, second) in made.items()
-        ]  # fmt: skip
+        return _rated_rows(path, rated_correlations(data / path, scorers, known, seed=seed))
 
-    columns = ["replies", "metric", "Pearson", "Spearman", "n"]
-    return TableParts(columns, {path: lambda p=path: rows(p) for path in files})
+    def likelihood_rows(path: str) -> list[list[Cell]]:
+        made = rated_correlations(data / path, [], likelihood=likelihood, seed=seed)
+        return _rated_rows(path, {LOG_P: made[LOG_P]})
+
+    parts = {path: lambda p=path: rows(p) for path in files}
+    if likelihood:
+        parts |= {f"{path}, likelihood": lambda p=path: likelihood_rows(p) for path in files}
+    return TableParts(["replies", "metric", "Pearson", "Spearman", "n"], parts)
+
+
+def _rated_rows(path: str, made: Mapping[str, tuple[Correlation, Correlation]]) -> list[list[Cell]]:
+    """A row per metric."""
+    return [
+        [Path(path).stem, name, Number(first.value),
+         Number(second.value, second.low, second.high, second.n), f"{second.n:,}"]
+        for name, (first, second) in made.items()
+    ]  # fmt: skip
