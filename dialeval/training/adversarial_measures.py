@@ -95,13 +95,15 @@ class AdversarialMeasures(AdversarialState):
         text, count = Counter(texts).most_common(1)[0]
         words = distinct(texts, lambda response: [word.lower() for word in tokens(response)])
         reward, human = np.array(columns["reward"]), np.array(columns["human"])
+        pairs = ~(np.isnan(human) | np.isnan(reward))
+        correct = ((human > reward) + 0.5 * (human == reward))[pairs]
         total = max(1, sum(columns["tokens"]))
         nll = sum(columns["nll"]) / max(1, sum(columns["targets"]))
         return PolicyRecord(
             iteration=self.iteration,
             reward=float(np.nanmean(reward)) if np.isfinite(reward).any() else float("nan"),
             human_reward=float(np.nanmean(human)) if np.isfinite(human).any() else float("nan"),
-            accuracy=float(((human > reward) + 0.5 * (human == reward)).mean()),
+            accuracy=float(correct.mean()) if pairs.any() else float("nan"),
             length=float(np.mean(columns["tokens"])),
             entropy=-sum(columns["log_p"]) / total,
             kl=float(np.mean(columns["ratio"])),

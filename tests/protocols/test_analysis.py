@@ -10,7 +10,8 @@ from sklearn.metrics import average_precision_score
 from dialeval.commands import main
 from dialeval.dialogues import BadInput, Passage, Turn, to_passages, write_passages
 from dialeval.metrics.analysis_results import AnalysisResults
-from dialeval.protocols.analysis.decisions import decide, with_random_replies
+from dialeval.protocols.analysis.decisions import Decisions, decide, with_random_replies
+from dialeval.protocols.analysis.errors import reliability_curve
 from dialeval.protocols.analysis.kannan import rankings, sample_responses
 from dialeval.protocols.analysis.study import analyse
 from dialeval.reports.analysis import analysis_tables, render_analysis
@@ -168,3 +169,11 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     printed = capsys.readouterr()
     assert "accuracy" in printed.out and "thank" in printed.out and "report.html" in printed.err
     assert "exact weights" in (tmp_path / "out" / "report.html").read_text().lower()
+
+
+def test_scores_that_fall_with_humans_are_no_probabilities():
+    rows = passages(20)
+    human = np.array([row.author == "human" for row in rows])
+    scores = np.where(human, 0.1, 0.9)
+    decisions = Decisions(rows, scores, scores < 0.5, human, higher_is_human=False)
+    assert reliability_curve(decisions) is None

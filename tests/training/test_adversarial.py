@@ -317,6 +317,7 @@ def test_responses_without_a_reward_are_left_out(caplog):
     with caplog.at_level(logging.WARNING):
         list(trainer.train())
     assert trainer.records[-1]["invalid"] == 2
+    assert trainer.records[-1]["accuracy"] == 0.5  # ties, over pairs with both rewards
     assert "was not a number for 2 responses" in caplog.text
     assert all(torch.isfinite(value).all() for value in trainer.generator.model.parameters())
     trainer = tiny_trainer(scorer=lambda passages: np.full(len(passages), np.nan), d_steps=0)

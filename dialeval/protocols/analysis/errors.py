@@ -64,7 +64,7 @@ def _bin(
 def reliability_curve(decisions: Decisions, bins: int = 10) -> Curve | None:
     """Share of humans by P(human); `None` where scores are no probabilities."""
     scores = decisions.scores
-    if scores.min() < 0 or scores.max() > 1:
+    if not decisions.higher_is_human or scores.min() < 0 or scores.max() > 1:
         return None
     number = np.minimum((scores * bins).astype(int), bins - 1)
     used = [one for one in np.unique(number) if (number == one).sum() >= MIN_ROWS]
