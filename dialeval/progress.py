@@ -38,6 +38,7 @@ def prepare_libraries() -> None:
 
     Libraries read these variables when they are imported, so this comes first.
     """
+    logging.getLogger("huggingface_hub.utils._http").setLevel(logging.ERROR)  # each of 5 retries
     if is_quiet() or not sys.stderr.isatty():
         for name in _BARS:
             os.environ.setdefault(name, "1")

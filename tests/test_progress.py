@@ -1,5 +1,6 @@
 """Progress: a bar on a terminal, one line a minute elsewhere, nothing with DIALEVAL_QUIET."""
 
+import logging
 import os
 import subprocess
 import sys
@@ -86,3 +87,9 @@ def test_a_quiet_command_prints_results_only(write):
     wrong = subprocess.run([*command[:-1], "--decoding", "beam"], capture_output=True, text=True,
                            env=surroundings)  # fmt: skip
     assert wrong.returncode == 2 and wrong.stderr.startswith("Error: ")
+
+
+def test_retries_of_the_hub_are_not_said_by_its_client(monkeypatch):
+    monkeypatch.setattr(progress, "_BARS", ())
+    progress.prepare_libraries()
+    assert not logging.getLogger("huggingface_hub.utils._http").isEnabledFor(logging.WARNING)

@@ -1,6 +1,7 @@
 """Settings of an evaluation."""
 
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 
 from dialeval.errors import BadInput
 from dialeval.registry import import_object
@@ -78,7 +79,7 @@ class EvaluationRun:
             raise BadInput(
                 f"the margin is an accuracy above .5 (chance) and below 1, but got {self.margin}."
             )
-        if self.evaluators:  # refuses unknown names early
+        if self.evaluators or not find_spec("torch"):  # refuses what cannot be used early
             import_object(_CHECK, "dialeval")(self.evaluators)
 
 
