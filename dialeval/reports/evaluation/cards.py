@@ -159,12 +159,17 @@ def shorten_example(example: CueExample, most: int = FIRST_EXAMPLE) -> CueExampl
     Examples:
         >>> shorten_example(CueExample(("one two three ", "four", " five six")), 24).parts
         ('one two three ', 'four', ' five …')
+        >>> shorten_example(CueExample(("", "a", " word and ", "a", " b")), 11).parts
+        ('', 'a', ' word and …')
     """
     lead, *rest = example.parts
     if rest and len(lead) + len(rest[0]) > most:
         lead = f"…{lead[-(most // 2) :]}"
     parts, room = list[str](), most
-    for part in (lead, *rest):
+    for at, part in enumerate((lead, *rest)):
+        if len(part) > room and at % 2:  # a cue that does not fit is left out, and not marked
+            parts[-1] = f"{parts[-1].rstrip()} …"
+            break
         if len(part) > room:
             parts.append(part[:room].rpartition(" ")[0] + " …")
             break
