@@ -49,6 +49,8 @@ TRAINED = "trained"
 """Name of the generator that is trained for the table."""
 RANKINGS = ("rank_correlation", "rank_correlation_equal_length")
 """Metrics of the ranking of a generator's samples."""
+SIDES = {"judged": "decisions", "true": "truth"}
+"""How passages are divided for a difference of cosines."""
 
 
 def trained(
@@ -266,7 +268,9 @@ def kannan(
         return list(analyse(load_scorer(folder), drawn, run, generator).results)
 
     def described() -> list[list[Cell]]:
-        return long_rows(results(AnalysisRun(seed=seed, pictures=0)))
+        rows = results(AnalysisRun(seed=seed, pictures=0))
+        sides = [SIDES.get(str(row.details.get("sides")), row.system) for row in rows]
+        return long_rows(map(replace_system, rows, sides))
 
     def ranked(name: str, sizes: Mapping[str, int]) -> list[list[Cell]]:
         run = AnalysisRun(sizes["contexts"], sizes["samples"], seed=seed, pictures=0)
@@ -274,11 +278,16 @@ def kannan(
         if name == TRAINED:
             spec = _trained_generator(work, where, generator_passages, seed)
         rows = results(run, _responder(spec, run))
-        return long_rows([replace(row, system=name) for row in rows if row.metric in RANKINGS])
+        return long_rows(replace_system(row, name) for row in rows if row.metric in RANKINGS)
 
     parts = {f"samples of {name}": lambda n=name, s=sizes: ranked(n, s)
              for name, sizes in (generators or {}).items()}  # fmt: skip
     return TableParts(LONG, {evaluator: described, **parts})
+
+
+def replace_system(row: Result, name: str) -> Result:
+    """The same number under another name in the column of systems."""
+    return replace(row, system=name)
 
 
 def _trained_generator(work: Path, corpus: Path | str, passages: int, seed: int) -> str:
