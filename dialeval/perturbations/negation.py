@@ -24,6 +24,7 @@ _OPPOSITE = {
 }  # fmt: skip
 _NEGATIVE = re.compile(r"n ?['’] ?t\b|nt\b|not\b|never\b")
 _SOME = {"any": "some", "anything": "something", "anyone": "someone", "anybody": "somebody"}
+_SUBJECTS = frozenset(["i", "you", "he", "she", "we", "they"])  # never an imperative's object
 # The auxiliary goes before these: "don't always go", but "still don't go".
 _BEHIND = frozenset(
     ["always", "usually", "often", "really", "quite", "ever", "even", "just", "already", "only"]
@@ -248,7 +249,9 @@ def _is_auxiliary(line: Line, at: int) -> bool:
     verb = line[line.past_adverbs(at + inverted)]
     alone = verb.tag in (".", ",", "CC") and line[at - 1].tag == "PRP"
     if word.form in HAVE:
-        return verb.tag == "VBN" or alone or (word.form == "had" and verb.form == "better")
+        asks = inverted and line[at + 1].form in _SUBJECTS  # "have you any idea"
+        better = word.form == "had" and verb.form == "better"
+        return verb.tag == "VBN" or alone or asks or better
     helps = verb.tag == "VB" or line[at + 1].tag == ":"  # "what does [tab] mean"
     return word.form in DO and (helps or inverted or alone)
 
