@@ -1,6 +1,7 @@
 """Rows of features that are computed once per text or pair, however often they are read."""
 
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import numpy as np
@@ -41,6 +42,8 @@ class RowCache:
 
     def __call__(self, keys: Sequence[Hashable]) -> Matrix:
         """The rows of some keys, in their order."""
+        with suppress(KeyError):  # nearly always they are all known
+            return self._rows(keys)
         distinct = dict.fromkeys(keys)
         new = [key for key in distinct if key not in self._index]
         if len(new) + len(self) > self.limit:
@@ -50,10 +53,15 @@ class RowCache:
             position = {key: row for row, key in enumerate(new)}
             return self._compute(new)[[position[key] for key in keys]]
         if new:
-            start = len(self)
+            rows, start = self._compute(new), len(self)  # it may fail: then no key is known
+            self._chunks.append(rows)
             self._index.update({key: start + row for row, key in enumerate(new)})
-            self._chunks.append(self._compute(new))
-        return self._matrix()[[self._index[key] for key in keys]]
+        return self._rows(keys)
+
+    def _rows(self, keys: Sequence[Hashable]) -> Matrix:
+        """The rows of keys that are all known."""
+        rows = [self._index[key] for key in keys]
+        return self._matrix()[rows]
 
     def _clear(self) -> None:
         self._index: dict[Hashable, int] = {}

@@ -55,6 +55,21 @@ def test_a_row_is_computed_once_and_returned_in_order(sparse):
     assert counted.keys == ["a", "bb", "ccc"]
 
 
+def test_rows_that_could_not_be_computed_are_not_taken_for_others():
+    fails = iter([False, True, False])
+
+    def compute(keys):
+        if next(fails):
+            raise ValueError("try again")
+        return np.array([[len(key)] for key in keys])
+
+    cache = RowCache(compute)
+    assert cache(["a"]).tolist() == [[1]]
+    with pytest.raises(ValueError, match="try again"):
+        cache(["four"])
+    assert cache(["four", "a"]).tolist() == [[4], [1]]
+
+
 def test_a_full_cache_starts_again_and_a_call_that_is_too_large_is_not_kept():
     counted = Counted()
     cache = RowCache(counted, limit=3)
