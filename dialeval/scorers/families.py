@@ -1,10 +1,10 @@
 """Families of features of a context and a response; every text and pair is read once."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -26,6 +26,7 @@ from dialeval.scorers.linear_features import Fold, SvmSettings, dialogue_numbers
 from dialeval.scorers.matching import CORPUS, DIRECTIONS, default_matcher, matching_features
 from dialeval.scorers.row_cache import FitCache, Matrix, RowCache
 
+T = TypeVar("T")
 Pair = tuple[tuple[str, ...], str]
 """The texts of a context, and the response."""
 _NGRAM_BITS, _CROSSED_BITS = 18, 20
@@ -114,11 +115,12 @@ class FeatureStore:
     def __init__(self, embed: Embed | None = None, likelihood: Any = None):
         self.embed: Any = embed or CachedEmbedder()
         self._ngrams, self._crossed = RowCache(_ngram_rows), RowCache(_crossed_rows)
+        self._vector_rows = RowCache(self._embedded)
         self._towers = RowCache(self._tower_rows)
         self._components = RowCache(self._component_rows)
         self._likelihood = RowCache(likelihood or ContextLikelihood())
         self.fits, self.densities = FitCache(), FitCache(DENSITIES)
-        self._latest: tuple[Sequence[Pair], list[np.ndarray]] | None = None
+        self._latest: dict[str, tuple[Sequence[Pair], Any]] = {}
         self._texts: WeakKeyDictionary[Passages, list[Pair]] = WeakKeyDictionary()
         self._folds: WeakKeyDictionary[Passages, dict[int, Any]] = WeakKeyDictionary()
         self._dialogues: WeakKeyDictionary[Passages, np.ndarray] = WeakKeyDictionary()
@@ -174,17 +176,25 @@ class FeatureStore:
         if family == "vectors":
             return self._vectors(pairs)
         if SPACES.get(family) == "states":
-            return np.hstack(self._along_axes(pairs))
-        last, previous, response = self._tower_outputs(pairs)
+            return self._once("states", pairs, lambda: np.hstack(self._along_axes(pairs)))
+        last, previous, response = self._once("towers", pairs, lambda: self._tower_outputs(pairs))
         if family == "matching":
             return matching_features(last, previous, response)
         if family == "bilinear":
             return np.hstack(self._bilinear_sides(pairs, last, previous, response))
         return np.hstack([last + previous, response])
 
+    def _once(self, space: str, pairs: Sequence[Pair], make: Callable[[], T]) -> T:
+        """What several families read of the same pairs, one after the other."""
+        latest = self._latest.get(space)
+        if latest is None or latest[0] is not pairs:
+            latest = self._latest[space] = (pairs, make())
+        made: T = latest[1]
+        return made
+
     def _vectors(self, pairs: Sequence[Pair]) -> np.ndarray:
         """Vectors of the response, their products with the context's, and cosines."""
-        response, last, previous = self._turns(pairs, self._embedded)
+        response, last, previous = self._turns(pairs, self._vector_rows)
         with_last, with_previous = response * last, response * previous
         cosines = np.stack([with_last.sum(1), with_previous.sum(1)], 1)
         scale = np.float32(np.sqrt(response.shape[1]))
@@ -227,18 +237,11 @@ class FeatureStore:
             )
 
     def _tower_outputs(self, pairs: Sequence[Pair]) -> list[np.ndarray]:
-        """Outputs of the last turn, the one before it, and the response, in their towers.
-
-        Three families read them, one after the other.
-        """
-        if self._latest is not None and self._latest[0] is pairs:
-            return self._latest[1]
+        """Outputs of the last turn, the one before it, and the response, in their towers."""
         self._require_states()
         width = default_matcher().width
         response, last, previous = self._turns(pairs, self._towers)
-        outputs = [last[:, :width], previous[:, width : 2 * width], response[:, 2 * width :]]
-        self._latest = (pairs, outputs)
-        return outputs
+        return [last[:, :width], previous[:, width : 2 * width], response[:, 2 * width :]]
 
     def _embedded(self, texts: list[str]) -> np.ndarray:
         return self.embed([text or " " for text in texts])

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import islice
 
 import numpy as np
@@ -41,7 +42,7 @@ def copied_share(text: str, turns: Turns) -> float:
         0.75
     """
     words = _words(text)
-    known = set(_words(_closest(words, turns)))
+    known = _word_set(_closest(words, turns))
     return sum(word in known for word in words) / len(words) if words else 0.0
 
 
@@ -49,7 +50,7 @@ def _closest(words: Sequence[str], turns: Turns) -> str:
     """The turn that shares most words with a response."""
 
     def shared(turn: str) -> int:
-        known = set(_words(turn))
+        known = _word_set(turn)
         return sum(word in known for word in words)
 
     return max(turns, key=shared, default="")
@@ -57,6 +58,11 @@ def _closest(words: Sequence[str], turns: Turns) -> str:
 
 def _words(text: str) -> list[str]:
     return [word for word in lower_tokens(text) if not _SIGN.match(word)]
+
+
+@lru_cache(maxsize=1 << 14)  # all systems answer the same contexts
+def _word_set(text: str) -> frozenset[str]:
+    return frozenset(_words(text))
 
 
 def further_features(texts: Sequence[str], contexts: Sequence[Turns]) -> list[Feature]:
@@ -113,7 +119,7 @@ def further_examples(
 
 def _copied_spans(text: str, turns: Turns) -> list[Span]:
     """Where words of the turn stand that is repeated; neighbours are joined."""
-    known, spans = set(_words(_closest(_words(text), turns))), list[Span]()
+    known, spans = _word_set(_closest(_words(text), turns)), list[Span]()
     for match in TOKEN.finditer(text):
         if match[0].lower() not in known:
             continue

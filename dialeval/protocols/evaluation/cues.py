@@ -10,6 +10,7 @@ adds to the stronger ones is given beside it.
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import zip_longest
 from typing import Any
 
@@ -96,6 +97,7 @@ def closer_of(text: str) -> list[str]:
     return [" ".join(words[-2:])] if len(words) > 1 else []
 
 
+@lru_cache(maxsize=1 << 16)
 def _is_word(token: str) -> bool:
     return any(char.isalnum() for char in token)
 

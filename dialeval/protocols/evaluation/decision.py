@@ -43,11 +43,14 @@ class Comparison:
             Test on a held-out half.
         seeds (`Sequence[float]`):
             AdverSuc with each seed.
+        success (`Measure`):
+            AdverSuc of the run's own seed, with its interval over dialogues alone.
     """
 
     table: pa.Table
     test: TwoSampleTest
     seeds: Sequence[float]
+    success: Measure
 
 
 @dataclass

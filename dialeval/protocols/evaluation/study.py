@@ -203,16 +203,16 @@ class Study:
         """Compare one system with humans, and with random replies, by one evaluator."""
         table = self.tables.table(evaluator, system, "human_machine")
         test = self._two_sample_test(evaluator, system, "human_machine")
-        seeds = self._add_adversuc(evaluator, system, table, test)
+        seeds, success = self._add_adversuc(evaluator, system, table, test)
         if evaluator not in (*self.frozen, "coin"):
             self._versus_random(evaluator, system)
         if evaluator not in REFERENCES and system != SECOND_HUMAN:
-            self.findings.comparisons[system, evaluator] = Comparison(table, test, seeds)
+            self.findings.comparisons[system, evaluator] = Comparison(table, test, seeds, success)
 
     def _add_adversuc(
         self, evaluator: str, system: str, table: pa.Table, test: TwoSampleTest
-    ) -> list[float]:
-        """Add AdverSuc, with its baselines as details; returns it for each seed."""
+    ) -> tuple[list[float], Measure]:
+        """Add AdverSuc, with its baselines as details; returns it for each seed, and of the run."""
         threshold = self.tables.threshold(evaluator)
         success = measures.adversarial_success(table, self.run.seed, threshold)
         details = {
@@ -237,7 +237,7 @@ class Study:
         low, high = with_seed_variance(success.value, success.low, success.high, seeds)
         measure = Measure(success.value, low, high, success.n)
         self._add("adversuc", system, evaluator, measure, details)
-        return seeds
+        return seeds, success
 
     def _control(self, scores: ControlScores) -> pa.Table | None:
         """Add human against random replies: what the evaluator can do if there is a difference."""
@@ -289,8 +289,7 @@ class Study:
         """Add what no verdict depends on: normalised formats, curves, equal lengths, ERE."""
         for (system, evaluator), comparison in self.findings.comparisons.items():
             if evaluator not in self.frozen:
-                success = measures.adversarial_success(comparison.table, self.run.seed)
-                self.curves += learning_curve(self.tables, evaluator, system, success)
+                self.curves += learning_curve(self.tables, evaluator, system, comparison.success)
                 length_matched(self.tables, self.collector, evaluator, system)
                 normalised(self.tables, self.collector, evaluator, system)
             add_reliability(self.tables, self.collector, evaluator, system)
