@@ -184,7 +184,7 @@ class GameResults(RunResults):
         memory (`Memory`, *optional*):
             What the run needed.
         minutes (`Mapping[str, float]`, *optional*):
-            Duration of each stage.
+            Duration of each stage since the run was last started or resumed.
 
     The other fields are those of [`RunResults`].
     """

@@ -56,7 +56,7 @@ class RegsResults(RunResults):
         likelihood_steps (`int`, *optional*):
             Updates of the baseline that was trained on by likelihood.
         minutes (`Mapping[str, float]`, *optional*):
-            Duration of each stage.
+            Duration of each stage since the run was last started or resumed.
     """
 
     protocol: ClassVar[str] = "regs"

@@ -40,6 +40,7 @@ def test_the_study_is_one_page_with_everything_escaped():
     for part in ("AdverSuc, svm", ".400", ".380–.420", "12 updates", "88.0", ".900 [.800–.950]"):
         assert part in page
     assert page.count('<svg class="plot') == 8
+    assert "REGS-MC, minutes since the last start" in page
     assert "an evaluator is right in 60 of 100 cases" in page  # a bar for each system first
     assert "http" not in page.replace("http-equiv", "").replace("http://www.w3.org", "")
 

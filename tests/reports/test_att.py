@@ -319,7 +319,8 @@ def test_the_page_has_every_part_in_order(results, tmp_path):
     assert page.tags.count("caption") == page.tags.count("table")
     for text in ("ATT (.660) is above every other defender", ".970", "HvM .950 · P .870",
                  "by GAN turn 3", "clouds are full .", "(an empty reply)", "41.52", "0.8125",
-                 "3,100,000", "6.1", "the attacker collapsed.", "att|seed:0|v:0.1.0", "fooled in 5",
+                 "3,100,000", "6.1", "Minutes since the last start",
+                 "the attacker collapsed.", "att|seed:0|v:0.1.0", "fooled in 5",
                  "c_high .7", "attack on SL"):  # fmt: skip
         assert text in page.text, text
 

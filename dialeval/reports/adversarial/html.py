@@ -104,8 +104,11 @@ def _cell(results: RegsResults, head: Column, system: str) -> tuple[str, str]:
 
 
 def _facts(results: RegsResults) -> list[tuple[str, str]]:
-    """Minutes of each stage, and the discriminators before the game."""
-    facts = [(f"{name}, minutes", f"{value:.1f}") for name, value in results.minutes.items()]
+    """Minutes of each stage since the last start, and the discriminators before the game."""
+    facts = [
+        (f"{name}, minutes since the last start", f"{value:.1f}")
+        for name, value in results.minutes.items()
+    ]
     for name, quality in results.discriminators.items():
         if quality:
             bounds = format_interval(quality.get("low"), quality.get("high"))

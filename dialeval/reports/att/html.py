@@ -335,7 +335,7 @@ def _components(results: GameResults) -> list[dict[str, Any]]:
     if len(pairs) > 1:
         pairs.append(("all", f"{sum(minutes.values()):.1f}"))
     tables += [{"title": "Memory", "pairs": [*_facts(results.memory)]},
-               {"title": "Minutes", "pairs": pairs}]  # fmt: skip
+               {"title": "Minutes since the last start", "pairs": pairs}]  # fmt: skip
     return [table for table in tables if table["pairs"]]
 
 
