@@ -107,10 +107,11 @@ def description_plot(description: Any, path: Path | str) -> Path:
     turns, lengths = figure.subplots(1, 2)
     unit = "dialogue" if description.whole else "context"
     width, bars = _bars(description.turn_histogram)
-    turns.bar(list(bars), list(bars.values()), width=0.9 * width, align="edge", color=_COLOURS[0])
+    middles = [start + (width - 1) / 2 for start in bars]  # a bar of 4 and 5 turns is over 4.5
+    turns.bar(middles, list(bars.values()), width=0.9 * width, color=_COLOURS[0])
     turns.set(xlabel=f"turns per {unit} (longest 1 % not shown)", ylabel=f"{unit}s")
     turns.set_title(f"{description.dialogues:,} {unit}s, {description.turn_tokens.n:,} turns")
-    turns.set_xlim(min(bars, default=0) - width, max(bars, default=0) + 2 * width)
+    turns.set_xlim(min(middles, default=0) - width, max(middles, default=0) + width)
     turns.xaxis.get_major_locator().set_params(integer=True)
     (_curves if len(description.authors) <= 3 else _ranges)(lengths, description.authors)
     lengths.set_title(f"{description.passages:,} responses")

@@ -15,7 +15,7 @@ from dialeval.metrics.cue_results import Cue
 from dialeval.metrics.evaluation_results import Example
 from dialeval.metrics.results import Result
 from dialeval.metrics.unpaired_results import TurnPoint, UnpairedResults
-from dialeval.reports.drawing import Frame
+from dialeval.reports.drawing import Frame, ticks
 from dialeval.reports.evaluation.cards import cue_view
 from dialeval.reports.evaluation.rows import EVALUATOR_LABELS
 from dialeval.reports.format import (
@@ -249,7 +249,9 @@ def _curve(points: Sequence[TurnPoint], system: str) -> Markup:
             parts.append(frame.line(turns, [point.accuracy for point in line], f"line {kind}"))
             names.append((turns[-1], line[-1].accuracy, _VIEWS[view]))
     parts += frame.end_labels(names)
-    return frame.to_svg(parts, ("turns read", "accuracy on dialogues"), f"Accuracy, {system}")
+    whole = [(at, f"{at:.0f}") for at in ticks(*frame.x) if at == int(at)]
+    names_of_axes = ("turns read", "accuracy on dialogues")
+    return frame.to_svg(parts, names_of_axes, f"Accuracy, {system}", whole)
 
 
 def _cue_sections(results: UnpairedResults) -> list[SectionView]:

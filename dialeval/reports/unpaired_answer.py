@@ -30,6 +30,8 @@ from dialeval.reports.sections import AnswerView
 
 CUES = 3
 """Cues that are named first; as many behaviours where there are none."""
+_MARKS = {"!": "exclamation marks", "?": "questions"}
+"""Behaviours that are the same as a cue."""
 TRAITS = 2
 """Behaviours that are named after them."""
 _TONES = {DISTINGUISHABLE: "apart", INDISTINGUISHABLE: "good", NEGLIGIBLE: "noise"}
@@ -188,6 +190,8 @@ def _reasons(results: UnpairedResults, verdict: PileVerdict) -> list[str]:
     ]
     traits.sort(key=lambda item: -abs(item.effect))
     cues = [cue for cue in results.cues if cue.system == verdict.system and not cue.topical]
+    named = {_MARKS.get(cue.text) for cue in cues[:CUES]}
+    traits = [item for item in traits if item.name not in named]
     reasons = [short_cue(cue) for cue in cues[:CUES]]
     reasons += [_trait_phrase(item) for item in traits[: TRAITS if cues else CUES]]
     leaks = [leak for leak in results.leaks if leak.system == verdict.system]
