@@ -1,7 +1,7 @@
 """Transfer of evaluators: trained on one system, or on random replies, applied to the others."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from dialeval.metrics.transfer_results import Transfer
 from dialeval.protocols.evaluation.collector import library_versions, turns_of
 from dialeval.protocols.evaluation.crossfit import score_pairs
 from dialeval.protocols.evaluation.evaluators import FitContext, fit_function, fitted_names
-from dialeval.protocols.evaluation.folds import fold_numbers
+from dialeval.protocols.evaluation.folds import fold_numbers, renumbered
 from dialeval.protocols.evaluation.frozen import (
     AGAINST,
     FrozenScorer,
@@ -126,6 +126,9 @@ def _load_frozen(evaluator: str, data: EvaluationData, folder: Path | str) -> Fr
 
 
 def _training_warnings(data: EvaluationData, frozen: FrozenScorer) -> Iterator[str]:
+    seen = frozen.check_seen(data.human)
+    if seen:
+        yield seen
     for system, training in data.training.items():
         if warn_if_trained_against(training, frozen):
             yield f"{system}: {frozen.name} {AGAINST}"
@@ -135,7 +138,7 @@ def halves(data: EvaluationData, seed: int = 0) -> tuple[dict[str, Passages], di
     """Pairs for training and pairs for testing, by what is compared with the human responses.
 
     No dialogue is in both halves, random replies are drawn within a half, and a context is in the
-    same half for every system.
+    same half for every system. Human replies of the other half that a system repeats are left out.
     """
     reserved = [name for name in (RANDOM, ALL) if name in data.systems]
     if reserved:
@@ -153,8 +156,23 @@ def halves(data: EvaluationData, seed: int = 0) -> tuple[dict[str, Passages], di
     for name, answers in data.systems.items():
         for half, part in enumerate(parts):
             replies = _with_human_ids(part, select(answers, number == half), name)
-            pairs[half][name] = Pairing("human_machine", seed=seed)(part, replies)
+            made = Pairing("human_machine", seed=seed)(part, replies)
+            pairs[half][name] = _without_replies_of(parts[1 - half], made)
     return pairs[0], pairs[1]
+
+
+def _without_replies_of(other: Passages, pairs: Passages) -> Passages:
+    """The pairs without those whose reply was said in a dialogue of the other half."""
+    dialogues = set(other["dialogue_id"][:])
+    known = np.array([source in dialogues for source in pairs["source_dialogue_id"][:]])
+    if not known.any():
+        return pairs
+    numbers = np.asarray(pairs["pair"])
+    kept = ~np.isin(numbers, numbers[known])
+    if not kept.any():
+        raise BadInput("a system only repeats human replies of the other half.",
+                       hint="Let it take its replies from other data.")  # fmt: skip
+    return renumbered(select(pairs, kept), np.unique(numbers[kept], return_inverse=True)[1])
 
 
 def alternate(parts: list[Passages], seed: int = 0) -> Passages:
@@ -176,8 +194,14 @@ def write_transfer(transfers: Sequence[Transfer], folder: Path | str) -> Path:
 
 def _with_human_ids(human: Passages, answers: Passages, system: str) -> Passages:
     """A system's replies under the human rows' ids, so that both sides share their dialogue."""
-    rows = zip(iterate(human), answers["response"], strict=True)
-    return to_passages(passage.with_response(text, system) for passage, text in rows)
+    rows = zip(iterate(human), iterate(answers), strict=True)
+    return to_passages(
+        replace(
+            passage.with_response(answer.response, system),
+            source_dialogue_id=answer.source_dialogue_id,
+        )
+        for passage, answer in rows
+    )
 
 
 def _numbers(table: pa.Table, scorer: Any, seed: int) -> Mapping[str, Any]:

@@ -27,6 +27,8 @@ from dialeval.protocols.transfer import (
 )
 from dialeval.registry import Entry
 from dialeval.reports.transfer import heat_map, transfer_table
+from dialeval.responders.base import respond
+from dialeval.responders.simple import RandomResponder
 from dialeval.scorers.base import Decision
 from dialeval.scorers.baselines import CoinScorer, ResponseOnlyScorer
 from tests.conftest import talk
@@ -120,6 +122,19 @@ def test_halves_share_no_dialogue_and_are_the_same_for_every_system():
         assert sorted(train[name]["id"][:]) == sorted(train["a"]["id"][:])
         borrowed = set(train[name]["source_dialogue_id"][:]) - {None}
         assert borrowed <= train_dialogues and bool(borrowed) == (name == RANDOM)
+
+
+def test_no_half_has_human_replies_of_the_other_that_a_system_repeats():
+    human = to_passages(HUMAN)
+    answers = respond(RandomResponder(human), HUMAN)
+    systems = {"parrot": to_passages(answers), **data(a="alpha").systems}
+    sides = halves(EvaluationData(human, systems))
+    for half, other in (sides, sides[::-1]):
+        sources = set(half["parrot"]["source_dialogue_id"][:]) - {None}
+        assert sources and not sources & set(other["a"]["dialogue_id"][:])
+        numbers = sorted(half["parrot"]["pair"][:])
+        assert numbers == sorted([*range(len(numbers) // 2)] * 2)
+        assert len(half["parrot"]) < len(half["a"]) == len(HUMAN)
 
 
 def test_a_system_whose_file_has_other_ids_stays_in_the_half_of_its_contexts():

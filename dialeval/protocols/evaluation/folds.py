@@ -128,11 +128,11 @@ def _without_replies_of(test: Passages, train: Passages, seed: int) -> Passages:
     pair = np.full(len(labels), -1)
     for rows in classes:
         pair[np.sort(rng.permutation(rows)[:size])] = np.arange(size)
-    return _renumbered(select(train, pair >= 0), pair[pair >= 0])
+    return renumbered(select(train, pair >= 0), pair[pair >= 0])
 
 
-def _renumbered(pairs: Passages, numbers: np.ndarray) -> Passages:
-    """The rows with other numbers of pairs."""
+def renumbered(pairs: Passages, numbers: np.ndarray) -> Passages:
+    """The rows with other numbers of pairs, one for each row."""
     with PassageFile(PAIR_FEATURES) as file:
         start = 0
         for batch in batches(pairs):
