@@ -31,11 +31,7 @@ from dialeval.protocols.evaluation.cue_marks import (
     trait_examples,
     trait_presence,
 )
-from dialeval.protocols.evaluation.cue_traits import (
-    contexts_of,
-    further_examples,
-    further_features,
-)
+from dialeval.protocols.evaluation.cue_traits import contexts_of, further_examples, further_features
 from dialeval.protocols.leaks import find_leaks
 from dialeval.protocols.leaks.features import Feature, Rule
 from dialeval.protocols.leaks.measures import responses
