@@ -107,10 +107,6 @@ KINDS: dict[str, Callable[[str], list[str]]] = {
 }
 
 
-def _everywhere(span: Span, text: str) -> bool:
-    return True
-
-
 _POSITIONS: dict[str, Callable[[Span, str], bool]] = {
     "opener": lambda span, text: not tokens(text[: span[0]]),
     "closer": lambda span, text: not tokens(text[span[1] :]),
@@ -374,7 +370,7 @@ def _cue(
     side = "system" if leak.system >= leak.human else "human"
     if candidate is not None:
         kind, odds = candidate.kind, candidate.odds.log_odds
-        keep = _POSITIONS.get(kind, _everywhere)
+        keep = _POSITIONS.get(kind, lambda span, text: True)
         mask = candidate.present & (texts.rows.is_human == (side == "human"))
         having = (texts.texts[at] for at in np.flatnonzero(mask).tolist())
         examples = lexical_examples(having, candidate.text.split(" "), keep)
