@@ -132,12 +132,12 @@ def test_a_quick_run_computes_every_table(tmp_path):
 
 
 def test_a_stopped_study_is_resumed_by_its_table(tmp_path):
-    from benchmarks.results.tables.studies import _settings
+    from benchmarks.results.tables.studies import recipe_settings
     from dialeval.protocols.regs import RegsRun
     from dialeval.settings.adversarial import AdversarialConfig
     from dialeval.settings.training import GeneratorConfig
 
-    run, training, _ = _settings(
+    run, training, _ = recipe_settings(
         "regs_tiny", tmp_path, 3, RegsRun, GeneratorConfig, AdversarialConfig
     )
     assert run.resume and run.output_dir == str(tmp_path) and training.seed == 3
