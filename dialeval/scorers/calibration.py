@@ -25,7 +25,11 @@ METHODS = ("temperature", "isotonic", "none")
 
 
 def calibrate(
-    scorer: NeuralScorer, validation: Passages, choose_threshold: bool, method: str = "temperature"
+    scorer: NeuralScorer,
+    validation: Passages,
+    choose_threshold: bool,
+    method: str = "temperature",
+    check_labels: bool = True,
 ) -> dict[str, Any]:
     """Set a scorer's calibration and decision.
 
@@ -41,6 +45,9 @@ def calibrate(
             `"temperature"` keeps the order of scores and moves no decision at one half;
             `"isotonic"` fits any rising curve, moves them, and wants some thousand responses;
             `"none"`.
+        check_labels (`bool`, *optional*, defaults to `True`):
+            Whether to warn where its labels look swapped. An evaluator of a scenario without a
+            difference may be below chance on some pairs, which says nothing of its labels.
 
     Returns:
         `dict`: Method, decision, and calibration error before and after.
@@ -50,7 +57,8 @@ def calibrate(
     labels = np.asarray(validation["label"])
     margins = scorer.margins(validation)
     warn_if_constant(margins, scorer.name)
-    check_direction(margins, labels, scorer.name)
+    if check_labels:
+        check_direction(margins, labels, scorer.name)
     scorer.temperature, scorer.curve = 1.0, None
     before = _quality(scorer, margins, labels)
     if method == "temperature":

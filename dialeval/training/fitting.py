@@ -57,7 +57,7 @@ def fit_network(
     for _ in trainer.train(train, validation):
         pass
     trainer.scorer.name = name
-    calibrate(trainer.scorer, validation, choose_threshold=False)
+    calibrate(trainer.scorer, validation, choose_threshold=False, check_labels=False)
     return trainer.scorer
 
 
