@@ -71,12 +71,14 @@ def perturb(
 
     Without options it applies every strategy to 500 passages of the embedded corpus.
     """
-    from dialeval.dialogues import write_passages
+    from dialeval.dialogues import BadInput, write_passages
     from dialeval.perturbations import perturb as run
 
     names = strategy or ["all"]
     if names == ["list"]:
         return _show_strategies()
+    if limit is not None and limit < 1:
+        raise BadInput(f"--limit is a number of passages of at least 1, but got {limit}.")
     settings = settings_of(lexicon or [], set or [])
     if model:
         settings["generative-paraphrase"] |= _paraphraser(model, floor, seed)

@@ -201,7 +201,11 @@ def _split_name(text: str) -> tuple[str | None, str]:
 
 
 def _without_password(url: str, name: str) -> str:
-    if urlsplit(url).password or urlsplit(url).username:  # specifications are written to results
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise BadInput(f"the URL of {name} cannot be read: {error}.", hint=FORMS) from None
+    if parts.password or parts.username:  # specifications are written to results
         raise BadInput(
             f"the URL of {name} contains a password, which would be written to the results.",
             hint="Remove it, and set the environment variable OPENAI_API_KEY to the key.",

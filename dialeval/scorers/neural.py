@@ -258,10 +258,17 @@ class NeuralScorer:
             settings["name"],
             decision_of(settings),
             settings.get("temperature", 1.0),
-            training=settings.get("training"),
+            training=_checked_training(settings.get("training")),
             curve=_checked_curve(settings.get("curve")),
             **{**(neural or {}), **options},
         )
+
+
+def _checked_training(training: Any) -> dict[str, Any]:
+    """What a saved scorer says of its training; its signature is a text."""
+    if not isinstance((training or {}).get("signature", ""), str):
+        raise BadInput("`training.signature` has a text.")
+    return training or {}
 
 
 def _checked_curve(curve: Any) -> tuple[Sequence[float], Sequence[float]] | None:

@@ -127,3 +127,8 @@ def test_the_list_names_every_strategy():
 def test_bad_arguments_say_what_to_do(data, arguments, message):
     with pytest.raises(BadInput, match=message):
         run(data, *arguments)
+
+
+def test_a_limit_below_one_is_refused(data):
+    with pytest.raises(BadInput, match="at least 1, but got -1"):
+        run(data, "--strategy", "random-swap", "--limit", "-1")

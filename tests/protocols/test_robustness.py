@@ -529,6 +529,17 @@ def test_two_processes_do_not_write_to_one_folder(tmp_path):
         study(tmp_path, [Echo()])
 
 
+@pytest.mark.parametrize("times", [0, 2])
+def test_a_damaged_set_of_replies_is_refused_with_its_file(tmp_path, times):
+    passages = talk(3)
+    cases = make_cases(passages, [HATE])
+    collect_answers(Echo(), passages, cases, tmp_path)
+    [path] = (tmp_path / "systems").rglob("normal.jsonl")
+    path.write_text(times * path.read_text("utf-8"), "utf-8")
+    with pytest.raises(BadInput, match=rf"normal.jsonl: .*{3 * times} responses to 3 contexts"):
+        collect_answers(Echo(), passages, cases, tmp_path)
+
+
 # Stored replies
 
 

@@ -93,6 +93,11 @@ def test_an_incomplete_specification_lists_the_forms(text):
         parse_spec(text)
 
 
+def test_a_broken_url_is_refused():
+    with pytest.raises(BadInput, match="the URL of x cannot be read: Invalid IPv6 URL"):
+        parse_spec("x@http://[")
+
+
 def test_a_password_is_refused_and_not_repeated():
     with pytest.raises(BadInput, match="OPENAI_API_KEY") as raised:
         load_responder("m@http://me:secret@localhost:1/v1")

@@ -1,5 +1,6 @@
 """The scoring engine: order, batches, cache and folders do not change a score."""
 
+import json
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -122,6 +123,12 @@ def test_foreign_and_broken_folders_say_what_is_missing(tmp_path):
     with pytest.raises(BadInput, match="no scorer.json here, only weights.bin"):
         load_scorer(tmp_path / "foreign")
     save_scorer(make_scorer(), tmp_path / "judge")
+    settings = tmp_path / "judge" / "scorer.json"
+    content = json.loads(settings.read_text("utf-8"))
+    settings.write_text(json.dumps({**content, "training": {"signature": 0.5}}), "utf-8")
+    with pytest.raises(BadInput, match=r"`training.signature` has a text"):
+        load_scorer(tmp_path / "judge")
+    settings.write_text(json.dumps(content), "utf-8")
     (tmp_path / "judge" / "model.safetensors").unlink()
     with pytest.raises(BadInput, match="cannot be loaded"):
         load_scorer(tmp_path / "judge")

@@ -138,6 +138,8 @@ def _replies(
     with expecting("responses of this run", generated.path, "Delete it, and run again."):
         lines = generated.path.read_text("utf-8").split("\n")  # responses have other line ends
         records = [json.loads(line) for line in lines if line.strip()]
+        if len(records) != len(contexts):
+            raise ValueError(f"{len(records)} responses to {len(contexts)} contexts")
         cut += [bool(record.get(CUT)) for record in records]
         return [record["response"] for record in records]
 
