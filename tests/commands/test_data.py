@@ -154,6 +154,7 @@ def test_leaks_finds_a_planted_marker_and_removes_it(dialeval, human, machine, t
         (["split", "talk.txt", "--parts", "a=0.5"], "must sum to 1"),
         (["split", "talk.txt", "--parts", "half"], "Cannot read the parts 'half'"),
         (["split", "talk.txt", "--folds", "1"], "at least 2 folds"),
+        (["split", "talk.txt", "--folds", "9" * 20], "at most 1,000 files"),
         (["pair", "talk.txt", "--scenario", "x"], "Unknown scenario 'x'"),
         (["pair", "talk.txt", "--scenario", "human_machine"], "Expected one system, found none"),
     ],

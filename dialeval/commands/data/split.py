@@ -11,6 +11,9 @@ from dialeval.commands.data import options as o
 from dialeval.commands.settings import with_settings
 from dialeval.settings.inputs import InputSettings
 
+MOST_FOLDS = 1_000
+"""Each fold is a file."""
+
 
 @with_settings(inputs=InputSettings)
 def split(
@@ -91,8 +94,11 @@ def _shares(parts: str, folds: int | None) -> dict[str, float]:
     from dialeval.dialogues import BadInput
 
     if folds is not None:
-        if folds < 2:
-            raise BadInput(f"Cross-validation needs at least 2 folds, but got {folds}.")
+        if not 2 <= folds <= MOST_FOLDS:
+            raise BadInput(
+                f"Cross-validation needs at least 2 folds, and at most {MOST_FOLDS:,} files are "
+                f"written, but got {folds}."
+            )
         return {f"fold-{number}": 1 / folds for number in range(folds)}
     try:
         shares = {
