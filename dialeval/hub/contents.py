@@ -17,6 +17,7 @@ from dialeval.hub.kinds import ADAPTER, BASE, CONFIG, DATA, GENERATOR, RESULTS, 
 
 Content = Path | bytes
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".joblib", ".npy", ".npz", ".h5")
+_SEEN = "seen.parquet"  # of `dialeval.scorers.seen`, which is slow to import
 _RUN_FILE = "an intermediate file of the run"
 _RUN_FOLDERS = re.compile(r"checkpoint(-\d+)?|cache|__pycache__|runs|logs|wandb")
 
@@ -87,6 +88,8 @@ def _reason_to_skip(path: Path) -> str:
         return "a binary format that can contain code or cannot be checked"
     if path.suffix == ".py":
         return "code"
+    if path.name == _SEEN:
+        return "hashes of the training passages, which tell whether a passage is one of them"
     return "" if path.suffix in PUBLISHED else "not a published file type"
 
 

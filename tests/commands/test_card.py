@@ -1,12 +1,14 @@
 """`dialeval card` after the commands whose results it describes."""
 
 import sys
+from pathlib import Path
 
 import pytest
 from huggingface_hub import DatasetCard, ModelCard
 
 from dialeval.commands import main
 from dialeval.dialogues import write_passages
+from dialeval.scorers.seen import SEEN
 
 
 def run(monkeypatch, capsys, *arguments):
@@ -29,9 +31,11 @@ def test_a_trained_discriminator_has_a_card_with_its_numbers(monkeypatch, capsys
     assert f"| all | {accuracy.metric_value:.3f} [" in card and "length only" in card
     assert 'dialeval.load_scorer("me/svm")' in card and "trust_remote_code" not in card
     assert str(tmp_path) not in card
-    files = run(monkeypatch, capsys, "card", "svm", "--dataset", "me/talk", "--files").split()
-    assert files == [".eval_results/me--talk.yaml", "README.md", "model.skops", "results.json",
-                     "scorer.json"]  # fmt: skip
+    printed = run(monkeypatch, capsys, "card", "svm", "--dataset", "me/talk", "--files")
+    files, _, left_out = printed.partition("left out")
+    assert files.split() == [".eval_results/me--talk.yaml", "README.md", "model.skops",
+                             "results.json", "scorer.json"]  # fmt: skip
+    assert SEEN in left_out and Path("svm", SEEN).is_file()
 
 
 def test_an_evaluation_has_a_card_with_its_verdicts(monkeypatch, capsys, human, machine):
