@@ -1,9 +1,10 @@
 """Results of an audit: the share of machine-written replies, checks, and groups."""
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dialeval.metrics.results import RunResults
+from dialeval.metrics.results import Result, RunResults
 from dialeval.registry import import_object
 
 SHARE, AT_MOST, UNLIKE = "share", "at most", "unlike the reference"
@@ -19,6 +20,33 @@ METRICS = {
 """Name of the number in `results`."""
 FIT, NEITHER = "fit of the mixture", "replies like neither"
 """Names of the checks that must pass before there is a share."""
+
+
+def stated_share(kind: str, result: Result, digits: int) -> float:
+    """The share that a sentence states: a bound is rounded so that it stays one.
+
+    Args:
+        kind (`str`):
+            What the audit gave.
+        result (`Result`):
+            The number with its interval.
+        digits (`int`):
+            Decimals of the share that are printed.
+
+    Returns:
+        `float`: The upper bound for `AT_MOST`, the lower one for `UNLIKE`, else the value.
+
+    Examples:
+        >>> result = Result("unlike_reference", "data", "svm", 0.2, 0.1276, 0.3, 90, "")
+        >>> stated_share(UNLIKE, result, 2), stated_share(AT_MOST, result, 2)
+        (0.12, 0.3)
+    """
+    scale, slack = 10**digits, 1e-9  # without it .29 would be .28: 100 * .29 is 28.999...
+    if kind == AT_MOST:
+        return math.ceil(scale * result.high - slack) / scale
+    if kind == UNLIKE:
+        return math.floor(scale * result.low + slack) / scale
+    return result.value
 
 
 @dataclass(frozen=True)

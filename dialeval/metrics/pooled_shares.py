@@ -6,6 +6,7 @@ import numpy as np
 from scipy.stats import beta
 
 from dialeval.metrics.mixture import densities
+from dialeval.metrics.pooling import turn_numbers
 
 _CELLS = 100  # of the share of a group
 _MEANS = 1 / (1 + np.exp(-np.linspace(-7, 7, 57)))
@@ -122,11 +123,13 @@ def null_means(
     size: int,
     draws: int,
     rng: np.random.Generator,
+    replies: int | None = None,
 ) -> np.ndarray:
     """Means of as many human dialogues as a group has, drawn at random.
 
     Where the humans are known by name, all dialogues of a draw are of one of them: people differ,
-    and a person's style must not count as evidence.
+    and a person's style must not count as evidence. Where a group has few replies of a dialogue,
+    so has a draw: the mean of more replies varies less.
 
     Args:
         values (`np.ndarray`):
@@ -141,6 +144,9 @@ def null_means(
             Number of draws.
         rng (`np.random.Generator`):
             Random numbers.
+        replies (`int`, *optional*):
+            Replies of a dialogue in a draw, at most; longer dialogues count as several. All by
+            default.
 
     Returns:
         `np.ndarray`: One mean per draw.
@@ -150,6 +156,8 @@ def null_means(
         >>> null_means(np.array([1.0, 1.0]), np.array([0, 1]), None, 2, 3, rng).tolist()
         [1.0, 1.0, 1.0]
     """
+    if replies is not None:
+        dialogues = _parts_of(dialogues, replies)
     sums, sizes = np.bincount(dialogues, values), np.bincount(dialogues)
     size = min(size, MOST_DRAWN)
     if groups is None:
@@ -163,3 +171,12 @@ def null_means(
     offset = (rng.random((draws, size)) * counts[person][:, None]).astype(int)
     index = order[starts[person][:, None] + offset]
     return sums[index].sum(1) / sizes[index].sum(1)
+
+
+def _parts_of(dialogues: np.ndarray, replies: int) -> np.ndarray:
+    """Numbers of parts of dialogues of at most so many replies, in place of the dialogues."""
+    part = turn_numbers(dialogues) // replies
+    numbers: np.ndarray = np.unique(dialogues * (int(part.max()) + 1) + part, return_inverse=True)[
+        1
+    ]
+    return numbers

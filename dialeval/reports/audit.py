@@ -19,6 +19,7 @@ from dialeval.metrics.audit_results import (
     AuditGroup,
     AuditResults,
     ScoreBin,
+    stated_share,
 )
 from dialeval.reports.drawing import Frame
 from dialeval.reports.format import (
@@ -155,8 +156,7 @@ def _lead(results: AuditResults) -> str:
 def _answer(results: AuditResults) -> AnswerView:
     """The share with its interval, and what it rests on."""
     item = results.results[0]
-    bounds = {AT_MOST: item.high, UNLIKE: item.low}
-    title = _TITLES[results.kind].format(format_percent(bounds.get(results.kind, item.value)))
+    title = _TITLES[results.kind].format(format_percent(stated_share(results.kind, item, 2)))
     bar = RankedBar(
         "share", item.value, f"interval {100 * item.low:.0f} to {100 * item.high:.0f} %", item.low,
         item.high,

@@ -48,7 +48,8 @@ def audit_groups(
     effects = _design_effects(values[1], reference, people, replies, dialogues)
     pooled = pooled_shares(counts, *known, effects, level)
     means = np.bincount(member, values[0]) / replies
-    p_values = _p_values(means, dialogues, values[1], reference, people, seed)
+    shape = _shapes(data, member)
+    p_values = _p_values(means, shape, values[1], reference, people, seed)
     named = names != ""
     q_values = np.ones(len(names))
     q_values[named] = benjamini_hochberg(p_values[named])
@@ -95,6 +96,19 @@ def _dialogues_of(data: Sample, member: np.ndarray) -> np.ndarray:
     return np.bincount(pairs[:, 0])
 
 
+def _shapes(data: Sample, member: np.ndarray) -> np.ndarray:
+    """Of each group: effective number of dialogues, and replies of each, `(groups, 2)`.
+
+    A mean over dialogues of 1 and of 9 replies varies as that over 1.2 dialogues of 8 does.
+    """
+    pairs, sizes = np.unique(
+        np.stack([member, data.dialogue_numbers], 1), axis=0, return_counts=True
+    )
+    replies = np.bincount(pairs[:, 0], sizes)
+    dialogues = np.floor(replies**2 / np.bincount(pairs[:, 0], sizes**2) + 1e-9)
+    return np.column_stack([dialogues, replies // dialogues]).astype(int)
+
+
 def _design_effects(
     values: np.ndarray,
     reference: Sample,
@@ -114,23 +128,26 @@ def _design_effects(
 
 def _p_values(
     means: np.ndarray,
-    dialogues: np.ndarray,
+    shape: np.ndarray,
     values: np.ndarray,
     reference: Sample,
     people: np.ndarray | None,
     seed: int,
 ) -> np.ndarray:
-    """One-sided p-values that a group's replies look more like a machine's than humans' do."""
+    """One-sided p-values that a group's replies look more like a machine's than humans' do.
+
+    A group is compared with humans who wrote as many replies in as many dialogues.
+    """
     dialogue = reference.dialogue_numbers
     if people is not None:  # nothing is known about how alike the replies of the others are
         named = people >= 0
         values, people = values[named], people[named]
         dialogue = np.unique(dialogue[named], return_inverse=True)[1]
     p_values = np.ones(len(means))
-    for size in np.unique(dialogues):
-        rng = np.random.default_rng([seed, int(size)])
-        null = np.sort(null_means(values, dialogue, people, int(size), DRAWS, rng))
-        chosen = dialogues == size
+    for size, replies in np.unique(shape, axis=0).tolist():
+        rng = np.random.default_rng([seed, size, replies])
+        null = np.sort(null_means(values, dialogue, people, size, DRAWS, rng, replies))
+        chosen = (shape == (size, replies)).all(1)
         above = len(null) - np.searchsorted(null, means[chosen])
         p_values[chosen] = (1 + above) / (1 + len(null))
     return p_values

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dialeval.dialogues import Passages
-from dialeval.metrics.adversuc import adversuc
+from dialeval.metrics.adversuc import auroc
 from dialeval.metrics.mixture import BINS, quantile_edges
 from dialeval.protocols.audit.samples import Sample
 from dialeval.protocols.evaluation.crossfit import finite_scores
@@ -90,15 +90,15 @@ def binned_scores(
         np.zeros((len(sample), BINS), dtype=np.float32) for sample in (data, human, machine)
     )
     sums: list[Histograms] = []
-    auroc = 0.5
+    separation = 0.5
     for seed in seeds:
         before = [table.sum(0, dtype=float) for table in tables]
         scores = _add_seed(fit, data, rows, tables, folds, seed, fit_context, on_fit)
-        auroc = auroc if sums else _auroc(*scores)
+        separation = separation if sums else _auroc(*scores)
         after = [table.sum(0, dtype=float) for table in tables]
         parts = [late - early for late, early in zip(after, before, strict=True)]
         sums.append((parts[0], parts[1], parts[2]))
-    return BinnedScores(tables[0], tables[1], tables[2], sums, auroc)
+    return BinnedScores(tables[0], tables[1], tables[2], sums, separation)
 
 
 def _add_seed(
@@ -146,4 +146,4 @@ def machine_likeness(scorer: Any, passages: Passages) -> np.ndarray:
 def _auroc(human: np.ndarray, machine: np.ndarray) -> float:
     scored = [side[~np.isnan(side)] for side in (human, machine)]
     labels = np.repeat([1, 0], [len(side) for side in scored])
-    return float(adversuc(-np.concatenate(scored), labels, resamples=1)["auroc"] or 0.5)
+    return auroc(-np.concatenate(scored), labels)

@@ -1,6 +1,6 @@
 """The result of an audit in a sentence, for each kind of known samples."""
 
-from dialeval.metrics.audit_results import AT_MOST, KNOWN_ONLY, SHARE
+from dialeval.metrics.audit_results import AT_MOST, KNOWN_ONLY, SHARE, stated_share
 from dialeval.metrics.results import Result
 
 
@@ -19,6 +19,7 @@ def result_text(kind: str, result: Result, level: float) -> str:
         `str`: Plain text.
     """
     numbers = f"{result.value:.1%} [{result.low:.1%}, {result.high:.1%}]"
+    bound = f"{stated_share(kind, result, 3):.1%}"
     of = f"of the {result.n:,} replies in {int(result.details['dialogues']):,} dialogues"
     if kind == SHARE:
         none = (
@@ -38,11 +39,11 @@ def result_text(kind: str, result: Result, level: float) -> str:
         )
     if kind == AT_MOST:
         return (
-            f"At most {result.high:.1%} {of} can be like the machine file (bound {numbers}). "
+            f"At most {bound} {of} can be like the machine file (bound {numbers}). "
             "Without a human reference this is no estimate: humans who write like the machines "
             "count as such. It says nothing about other machines."
         )
     return (
-        f"At least {result.low:.1%} {of} are unlike the reference (bound {numbers}). Without "
+        f"At least {bound} {of} are unlike the reference (bound {numbers}). Without "
         "machine replies nothing shows why: another topic, other people or machines."
     )
