@@ -6,7 +6,7 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dialeval.judgements.resampling import codes_of, sums_interval
+from dialeval.judgements.resampling import codes_of, share_that_may_differ, sums_interval
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
 """What differences between answers mean to Krippendorff's alpha."""
@@ -78,6 +78,8 @@ def agreement(
     alpha_bounds = sums_interval(
         alpha_table, lambda sums: _alpha_of_sums(sums, distances), resamples, seed
     )
+    if (_equal_pairs(kept) == 1).all():  # and so in every resample
+        pi_bounds = alpha_bounds = _bounds_if_perfect(kept, len(pi_table))
     return {
         "fleiss_pi": _or_none(fleiss_pi(kept)),
         "fleiss_pi_low": _or_none(pi_bounds[0]),
@@ -202,6 +204,18 @@ def _with_pairs(counts: ArrayLike) -> np.ndarray:
     if not len(table):
         raise ValueError("Agreement needs items with two answers or more, but there are none.")
     return table
+
+
+def _bounds_if_perfect(counts: np.ndarray, units: int) -> tuple[float, float]:
+    """The interval of a coefficient where no two answers about an item differ.
+
+    Annotators may still disagree about as many items as Wilson's bound leaves room for.
+    """
+    shares = counts.sum(0) / counts.sum()
+    chance = float(np.square(shares).sum())
+    if chance == 1:  # all answers are equal, so the coefficient is not defined
+        return float("nan"), float("nan")
+    return 1 - share_that_may_differ(units) / (1 - chance), 1.0
 
 
 def _equal_pairs(counts: np.ndarray) -> np.ndarray:

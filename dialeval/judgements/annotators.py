@@ -97,7 +97,7 @@ def _quality(
 ) -> AnnotatorQuality:
     tests = [row for row in rows if row.test and row.truth]
     work = [row for row in rows if not row.test]
-    accuracy = sum(row.answer == row.truth for row in tests) / len(tests) if tests else None
+    accuracy = sum(map(_is_right, tests)) / len(tests) if tests else None
     passed = accuracy is None or accuracy >= required
     seconds = _median_seconds(rows)
     value, common, low = _agreement_with_rest(name, work, units)
@@ -111,6 +111,16 @@ def _quality(
     return AnnotatorQuality(
         name, len(work), accuracy, len(tests), seconds, value, common, passed, chosen
     )
+
+
+def _is_right(row: Judgement) -> bool:
+    """Whether the answer to a test question is its truth; numbers are compared as numbers."""
+    if isinstance(row.answer, str):
+        return row.answer == row.truth
+    try:
+        return row.answer == float(row.truth)
+    except ValueError:
+        return False
 
 
 def _agreement_with_rest(

@@ -53,7 +53,7 @@ def percentile_interval(values: np.ndarray, level: float = 0.95) -> tuple[float,
 def share_interval(
     drawn: np.ndarray, value: float, items: int, least: float = 0.0
 ) -> tuple[float, float]:
-    """The 95 % interval of a share from its resamples; Wilson's where it is as it can be.
+    """The 95 % interval of a share from its resamples; Wilson's where these are all the same.
 
     If all judgements are the same, so is every resample, however few items there are.
 
@@ -75,11 +75,20 @@ def share_interval(
         >>> round(low, 4), high  # 10 / (10 + 1.96²)
         (0.7225, 1.0)
     """
-    if value not in (least, 1.0):
+    if np.ptp(drawn) > 0:
         return percentile_interval(drawn)
-    bounds = binomtest(items if value == 1.0 else 0, items).proportion_ci(method="wilson")
-    width = 1 - least
-    return least + width * float(bounds.low), least + width * float(bounds.high)
+    differ = share_that_may_differ(items)
+    return value - (value - least) * differ, value + (1 - value) * differ
+
+
+def share_that_may_differ(items: int) -> float:
+    """Wilson's upper bound of 0 in so many items: how many of all items may differ from these.
+
+    Examples:
+        >>> round(share_that_may_differ(10), 4)  # 1.96² / (10 + 1.96²)
+        0.2775
+    """
+    return float(binomtest(0, items).proportion_ci(method="wilson").high)
 
 
 def sums_interval(

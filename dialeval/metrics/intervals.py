@@ -75,9 +75,9 @@ def interval(
             Dialogue ids, any hashables. Without them every response is a unit of its own.
         method (`str`, *optional*, defaults to `"bootstrap"`):
             `"bootstrap"` (percentiles), `"bca"` (Efron, 1987), `"wilson"` (values 0 and 1, one
-            per dialogue), or `"auto"`: Wilson where it is valid, or where all values are 0 or all
-            are 1, since every resample is the same then; its n is the number of dialogues then.
-            Percentiles elsewhere.
+            per dialogue), or `"auto"`: Wilson where it is valid; where all values are the same
+            share, such as 1, or .5 for ties, every resample is the same too, and Wilson's bound
+            says how many dialogues might differ. Percentiles elsewhere.
         level (`float`, *optional*, defaults to 0.95):
             Confidence level.
         resamples (`int`, *optional*, defaults to 10000):
@@ -91,15 +91,48 @@ def interval(
     Examples:
         >>> interval([1, 0, 1, 0, 1, 1], "aabbcc", resamples=1_000)  # means .5, .5 and 1
         (0.5, 1.0)
+        >>> [round(bound, 3) for bound in interval([0.5] * 10, method="auto")]  # ties only
+        [0.361, 0.639]
     """
     array = numbers(values)
     unit = units_of(len(array), groups)
     sizes = np.bincount(unit)
+    if method == "auto" and np.ptp(array) == 0 and 0 < array[0] < 1:
+        return constant_bounds(float(array[0]), len(sizes), level=level)
     method = _resolve_method(method, array, sizes)
     if method == "wilson":
         return wilson(array.mean() * len(sizes), len(sizes), level)
     sums = np.bincount(unit, array)
     return ratio_interval(sums, sizes, method=method, level=level, resamples=resamples, seed=seed)
+
+
+def constant_bounds(
+    value: float, n: float, least: float = 0.0, *, level: float = 0.95
+) -> tuple[float, float]:
+    """Bounds of a mean of which all `n` units have the same value.
+
+    None of the units was seen to differ, so the share of all units that do is at most Wilson's
+    bound of 0 in n, and these could have any value from the least to 1.
+
+    Args:
+        value (`float`):
+            What every unit has.
+        n (`float`):
+            Number of units.
+        least (`float`, *optional*, defaults to 0.0):
+            The smallest value that is possible; 1 is the largest.
+        level (`float`, *optional*, defaults to 0.95):
+            Confidence level.
+
+    Returns:
+        `tuple[float, float]`: Lower and upper bound.
+
+    Examples:
+        >>> [round(bound, 3) for bound in constant_bounds(1.0, 10)]  # that of Wilson
+        [0.722, 1.0]
+    """
+    differ = wilson(0, n, level)[1]
+    return value - (value - least) * differ, value + (1 - value) * differ
 
 
 def balanced_interval(

@@ -62,7 +62,7 @@ _CANNOT = (
 )
 _POOLED = (
     "Shares are partially pooled: a group with few replies is drawn towards the others. P-values "
-    "compare a group with as many dialogues of known humans; q-values are adjusted for the number "
+    "compare a group with as many replies and dialogues of known humans; q-values are adjusted for the number "
     "of groups (Benjamini and Hochberg)."
 )
 

@@ -111,3 +111,11 @@ def test_items_of_one_group_are_drawn_together():
     assert alone["fleiss_pi"] == together["fleiss_pi"]
     assert together["fleiss_pi_low"] == pytest.approx(together["fleiss_pi"])  # all groups are equal
     assert alone["fleiss_pi_low"] < alone["fleiss_pi"] - 0.05
+
+
+def test_agreement_about_a_few_items_is_no_certainty():
+    result = agreement(["a", "a", "b", "b", "a", "a"], [1, 1, 2, 2, 3, 3])
+    assert result["fleiss_pi"] == result["krippendorff_alpha"] == 1
+    assert result["fleiss_pi_low"] < 0.2 and result["krippendorff_alpha_low"] < 0.2
+    many = agreement(["a", "a", "b", "b"] * 100, np.arange(200).repeat(2))
+    assert 0.95 < many["fleiss_pi_low"] < 1 == many["fleiss_pi_high"]

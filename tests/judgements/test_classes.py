@@ -34,10 +34,11 @@ def test_the_subtle_row_of_bruni_and_fernandez_is_reproduced_from_its_counts():
 
 
 def test_judgements_of_one_item_are_drawn_together():
-    truth, predicted = ["real", "fake"] * 30, ["real"] * 60
-    items = [index // 6 for index in range(60)]  # every item is half right
-    result = detection(truth, predicted, items, resamples=50)
-    assert (result.low, result.high, result.n_items) == (0.5, 0.5, 10)
+    predicted = ["real" if index // 6 % 2 else "fake" for index in range(60)]
+    items = [index // 6 for index in range(60)]  # every item is right, or wrong, as a whole
+    result = detection(["real"] * 60, predicted, items, resamples=500)
+    alone = detection(["real"] * 60, predicted, resamples=500)
+    assert result.n_items == 10 and result.high - result.low > 2 * (alone.high - alone.low)
 
 
 def test_a_class_that_is_never_predicted_has_no_precision():

@@ -127,3 +127,8 @@ def test_items_for_a_difference_of_ratings():
     exact = TTestPower().solve_power(effect_size=0.2, power=0.8, alpha=0.05)
     assert items_for_difference(0.2, 1.0) == pytest.approx(exact, abs=3)
     assert items_for_difference(0.0, 1.0) is None
+
+
+def test_ties_only_do_not_show_that_systems_are_equal():
+    result = win_rate(["tie"] * 5)
+    assert result["net"] == 0 and result["net_low"] < -0.2 and result["net_high"] > 0.2

@@ -137,3 +137,11 @@ def test_ratings_are_correlated_with_the_mean_of_the_others():
     quality = {row.annotator: row for row in annotator_quality(rows)}
     assert quality["a"].agreement is None  # the mean of b and c is constant
     assert quality["c"].agreement == pytest.approx(-1.0) and quality["c"].flags == ("disagrees",)
+
+
+def test_numbers_pass_test_questions_whose_truth_is_a_number():
+    rows = [Judgement("ann", f"t{n}", float(n % 2), truth=str(n % 2), test=True) for n in range(6)]
+    [quality] = annotator_quality(rows)
+    assert quality.test_accuracy == 1 and quality.passed
+    [quality] = annotator_quality([Judgement("ann", "t", 4.0, truth="good", test=True)])
+    assert quality.test_accuracy == 0

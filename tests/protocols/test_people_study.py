@@ -201,3 +201,30 @@ def test_the_command_explains_bad_options(tmp_path, monkeypatch, capsys):
     assert "lies in [0, 1]" in capsys.readouterr().err
     assert run(monkeypatch, "agreement", tmp_path / "none.csv") == 2
     assert "no such file" in capsys.readouterr().err
+
+
+def test_who_calls_everything_fake_recognises_nothing():
+    rows = [
+        Judgement(name, f"{truth}{item}", "fake", "real", "", system, "", truth)
+        for truth, system, count in (("real", "human", 10), ("fake", "bot", 30))
+        for item in range(count)
+        for name in ("ann", "bob")
+    ]
+    results = study_judgements(rows, settings=QUICK)
+    people = results.get("detection", "bot", "people")
+    assert people.value == 0.5 and people.details["n_items"] == 20
+    assert not next(plan for plan in results.plans if "bot" in plan.question).settled
+    without = study_judgements([row for row in rows if row.truth == "fake"], settings=QUICK)
+    assert without.get("detection", "bot", "people") is None
+    assert "No real replies were judged beside those of bot" in without.warnings[0]
+
+
+@pytest.mark.parametrize(("items", "settled"), [(3, False), (8, True)])
+def test_a_few_equal_ratings_settle_nothing(items, settled):
+    rows = [
+        Judgement("ann", f"r{item}", rating, "rating", "sense", system)
+        for item in range(items)
+        for system, rating in (("a", 4.0), ("b", 3.0))
+    ]
+    [plan] = study_judgements(rows, settings=QUICK).plans
+    assert plan.settled is settled

@@ -26,13 +26,14 @@ def negatives(judgements: Sequence[Judgement]) -> list[str]:
 def table_of(judgements: Sequence[Judgement], negative: str) -> list[Judgement]:
     """Judgements about one kind of negative and about as many real items.
 
-    Chance is .5 only if both are equally many: of more real items some are drawn, by a hash of
-    their ids, so that every evaluator meets the same ones.
+    Chance is .5 only if both are equally many: of the more frequent ones some are drawn, by a hash
+    of their ids, so that every evaluator meets the same ones. There are none without real items.
     """
     rows = [row for row in judgements if row.task == "real"]
     fake = {row.item for row in rows if row.system == negative and row.truth == FAKE}
-    real = sorted({row.item for row in rows if row.truth == REAL}, key=order_key)
-    kept = fake | set(real[: len(fake)])
+    real = {row.item for row in rows if row.truth == REAL}
+    count = min(len(fake), len(real))
+    kept = {item for side in (fake, real) for item in sorted(side, key=order_key)[:count]}
     return [row for row in rows if row.item in kept]
 
 
@@ -60,6 +61,8 @@ def real_or_not(
     """
     for negative in negatives(judgements):
         rows = table_of(judgements, negative)
+        if not rows:
+            continue
         people = detection(
             [row.truth for row in rows],
             [str(row.answer) for row in rows],

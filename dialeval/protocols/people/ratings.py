@@ -12,6 +12,7 @@ from dialeval.judgements.correlation import COEFFICIENTS, correlation_gap, pears
 from dialeval.judgements.planning import items_for_difference
 from dialeval.judgements.resampling import percentile_interval, resampled_sums
 from dialeval.metrics.judgement_results import PEOPLE, Plan
+from dialeval.metrics.paired import approximate_randomisation
 from dialeval.metrics.results import Result
 from dialeval.protocols.people.scores import Key, MetricScores, matrices
 
@@ -103,8 +104,7 @@ def rating_plans(ratings: Mapping[Key, float], scale: str) -> Iterator[Plan]:
         gaps = np.array([by_system[better][item] - by_system[worse][item] for item in common])
         if len(gaps) < 2:
             continue
-        error = gaps.std(ddof=1) / np.sqrt(len(gaps))
-        settled = bool(abs(gaps.mean()) > 1.96 * error)
+        settled = approximate_randomisation(gaps, np.zeros(len(gaps))) < 0.05
         needed = items_for_difference(float(gaps.mean()), float(gaps.std(ddof=1)))
         name = f" on {scale}" if scale else ""
         yield Plan(f"Is {better} rated higher than {worse}{name}?", len(gaps), needed, settled)

@@ -15,7 +15,12 @@ from dialeval.judgements.annotators import passing
 from dialeval.judgements.planning import items_for_difference, judgements_for_preference
 from dialeval.metrics.judgement_results import PEOPLE, AnnotatorRow, JudgementResults, Plan
 from dialeval.metrics.results import Result, signature
-from dialeval.protocols.people.detection import real_or_not, which_is_human
+from dialeval.protocols.people.detection import (
+    negatives,
+    real_or_not,
+    table_of,
+    which_is_human,
+)
 from dialeval.protocols.people.ratings import (
     compare_metrics,
     correlations,
@@ -126,6 +131,12 @@ class _Study:
             if len({row.unit for row in rows}) == len(rows):
                 name = f"{task}, {scale}" if scale else task
                 yield f"{name}: every reply was judged once, so agreement is unknown."
+        for negative in negatives(self.rows):
+            if not table_of(self.rows, negative):
+                yield (
+                    f"No real replies were judged beside those of {negative}, so nothing shows "
+                    "whether people recognise them: calling everything fake would be right."
+                )
 
     def plans(self) -> Iterator[Plan]:
         """How many items would settle each question."""

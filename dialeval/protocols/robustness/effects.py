@@ -8,6 +8,7 @@ import numpy as np
 from dialeval.metrics.checks import encode_ids
 from dialeval.metrics.intervals import percentiles, wilson
 from dialeval.metrics.overlap import bleu
+from dialeval.metrics.paired import least_p
 from dialeval.metrics.resampling import resampled_sums
 from dialeval.metrics.robustness_results import Estimate
 
@@ -128,7 +129,8 @@ def effects(
         value = float(part.statistic(table[:, start:end].sum(0)))
         resampled = part.statistic(sums[:, start:end]) if len(sums) else np.empty(0)
         low, high = _interval(value, resampled, len(table), level, part.range)
-        results[name] = Effect(value, low, high, _p_value(resampled), part.n, len(table))
+        p_value = max(_p_value(resampled), least_p(len(table)))
+        results[name] = Effect(value, low, high, p_value, part.n, len(table))
         start = end
     return results
 
