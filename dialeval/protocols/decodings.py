@@ -93,12 +93,13 @@ def compare_decodings(
         for name, path in (("backward", run.backward), ("language_model", run.language_model))
         if path
     }
+    names = _possible(run.decodings, helpers)
     human = {
-        "train": _sample(run.train, run.train_contexts, config.seed),
+        "train": _sample(run.train, run.train_contexts, config.seed, run.test),
         "test": _sample(run.test, run.test_contexts, config.seed),
     }
     rows = []
-    for name in _possible(run.decodings, helpers):
+    for name in names:
         folder = Path(run.output_dir) / name
         answers = {
             part: _answers(run, config, generator, helpers, name, passages, folder / part)
@@ -137,8 +138,12 @@ def _possible(names: Sequence[str], helpers: dict[str, Generator]) -> list[str]:
     return [name for name in names if needs.get(name, "") in ("", *helpers)]
 
 
-def _sample(files: list[str], limit: int, seed: int) -> list[Passage]:
-    passages = by_author(read(files, ReadOptions())[0], "human")
+def _sample(files: list[str], limit: int, seed: int, against: Sequence[str] = ()) -> list[Passage]:
+    """Human passages of files, without dialogues that other files have too."""
+    passages = by_author(read(files, ReadOptions(), against)[0], "human")
+    if not len(passages):
+        hint = "Give files of other dialogues than those of the test."
+        raise BadInput("no human passage is left.", files[0], hint=hint)
     count = min(limit, len(passages))
     chosen = np.sort(np.random.default_rng(seed).choice(len(passages), count, replace=False))
     return list(iterate(passages.select(chosen)))

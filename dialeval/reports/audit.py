@@ -62,8 +62,8 @@ _CANNOT = (
 )
 _POOLED = (
     "Shares are partially pooled: a group with few replies is drawn towards the others. P-values "
-    "compare a group with as many replies and dialogues of known humans; q-values are adjusted for the number "
-    "of groups (Benjamini and Hochberg)."
+    "compare a group with as many replies and dialogues of known humans; q-values are adjusted for "
+    "the number of groups (Benjamini and Hochberg)."
 )
 
 

@@ -19,7 +19,7 @@ from dialeval.dialogues import (
 )
 from dialeval.dialogues.columns import FIELDS, column_names
 from dialeval.dialogues.types import text_hash
-from dialeval.metrics.intervals import wilson
+from dialeval.metrics.intervals import interval
 from dialeval.training.discriminator_settings import DiscriminatorRun
 
 logger = logging.getLogger(__name__)
@@ -109,13 +109,17 @@ def pair_accuracy(scores: np.ndarray, pairs: Passages) -> tuple[float, float, fl
             Labelled pairs.
 
     Returns:
-        `tuple[float, float, float, int]`: The share, its interval, and the number of pairs.
+        `tuple[float, float, float, int]`: The share, its interval over dialogues, and the number of
+        pairs.
     """
     labels, numbers = np.asarray(pairs["label"]), np.asarray(pairs["pair"])
     order = np.argsort(numbers, kind="stable")
-    human, other = (scores[order[labels[order] == label]] for label in (1, 0))
-    correct = (human > other) + 0.5 * (human == other)
-    return float(correct.mean()), *wilson(correct.sum(), len(correct)), len(correct)
+    rows, others = (order[labels[order] == label] for label in (1, 0))
+    correct = (scores[rows] > scores[others]) + 0.5 * (scores[rows] == scores[others])
+    names, keys = pairs["dialogue_id"][:], pairs["id"][:]
+    dialogues = [names[row] or keys[row] or f"#{row}" for row in rows.tolist()]
+    low, high = interval(correct, dialogues, method="auto")
+    return float(correct.mean()), low, high, len(correct)
 
 
 def _subsample(pairs: Passages, limit: int, seed: int) -> Passages:

@@ -1,6 +1,7 @@
 """Evaluators on the same pairs, and decoding strategies under the same evaluators."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import torch
@@ -84,6 +85,24 @@ def test_strategies_answer_the_same_contexts_and_evaluators_train_on_others(gene
         assert row["n"] == 40
         assert 0 <= row["low"] <= row["adversuc"] <= row["high"] <= 1
     assert decodings_table(rows).row_count == 2
+
+
+def test_evaluators_do_not_train_on_dialogues_of_the_test(generator, tmp_path):
+    write_passages(to_passages(human(0, 120)), tmp_path / "train.jsonl")
+    write_passages(to_passages(human(100, 20)), tmp_path / "test.jsonl")
+    run = DecodingsRun(
+        generator, ["train.jsonl"], ["test.jsonl"], evaluators=["svm-unigram"],
+        decodings=["greedy"], test_contexts=20, train_contexts=120, max_new_tokens=6,
+        output_dir="run",
+    )  # fmt: skip
+    compare_decodings(run, DiscriminatorConfig())
+    learnt, tested = (
+        {json.loads(line)["id"] for line in (tmp_path / "run" / "greedy" / name).open()}
+        for name in ("train.jsonl", "test.jsonl")
+    )
+    assert len(learnt) == 100 and len(tested) == 20 and not learnt & tested
+    with pytest.raises(BadInput, match="no human passage is left"):
+        compare_decodings(replace(run, train=run.test, output_dir="other"), DiscriminatorConfig())
 
 
 def test_unknown_strategies_list_the_choices(generator, tmp_path):

@@ -96,7 +96,7 @@ def test_accuracy_over_pairs_by_hand():
     keys = zip(pairs["pair"], pairs["label"], strict=True)
     value, low, high, count = pair_accuracy(np.array([by_pair[key] for key in keys]), pairs)
     assert (value, count) == (2.5 / 4, 4)
-    assert 0 < low < value < high < 1
+    assert 0 < low < value < high <= 1
 
 
 @pytest.mark.parametrize("setting", ["prefixes", "all_prefixes"])
@@ -231,3 +231,16 @@ def test_a_filter_says_how_many_passages_it_leaves_out(tmp_path, caplog):
     caplog.clear()
     make_pairs(replace(run, filter="none"), seed=0)
     assert not caplog.records
+
+
+def test_pairs_of_one_dialogue_are_no_independent_evidence():
+    human = to_passages(
+        Passage((Turn("A", f"question {n}"),), f"answer {n}", "human", str(n), f"d{n // 20}")
+        for n in range(200)
+    )
+    pairs = Pairing("human_random", seed=0)(human)
+    scores = np.array([n // 20 % 2 for n in map(int, pairs["id"])], dtype=float)
+    scores = np.where(np.asarray(pairs["label"]) == 1, scores, 0.5)
+    value, low, high, count = pair_accuracy(scores, pairs)
+    assert value == 0.5 and count == 200
+    assert high - low > 0.5  # 10 dialogues; Wilson's interval of 200 pairs would be .14 wide

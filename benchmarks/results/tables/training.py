@@ -17,6 +17,7 @@ from dialeval.dialogues import (
     FILTERS,
     Cut,
     Passage,
+    Passages,
     ReadOptions,
     authors,
     by_author,
@@ -31,6 +32,7 @@ from dialeval.metrics.training_results import TrainingResults
 from dialeval.protocols.analysis.decisions import with_random_replies
 from dialeval.protocols.analysis.study import analyse
 from dialeval.protocols.evaluator_comparison import train_once
+from dialeval.protocols.unpaired.piles import LONG_CONTEXT
 from dialeval.responders.registry import load_responder
 from dialeval.scorers import load_scorer
 from dialeval.scorers.base import is_human
@@ -172,8 +174,9 @@ def classes(
         _, folder = trained(work, data / train, evaluator, {**settings, "max_pairs": pairs})
         scorer = load_scorer(folder)
         mixed = real_and_random(
-            data / test, items, settings.get("seed", 0), settings.get("filter", "none")
-        )
+            data / test, items, settings.get("seed", 0), settings.get("filter", "none"),
+            known=data / train,
+        )  # fmt: skip
         truth = ["real" if row.author == "human" else "random" for row in mixed]
         decided = is_human(scorer, np.asarray(scorer(to_passages(mixed))))
         predicted = ["real" if human else "random" for human in decided]
@@ -197,7 +200,12 @@ def classes(
 
 
 def real_and_random(
-    path: Path, items: int, seed: int, rule: str = "none", turns: int = 2
+    path: Path,
+    items: int,
+    seed: int,
+    rule: str = "none",
+    turns: int = 2,
+    known: Path | None = None,
 ) -> list[Passage]:
     """Passages with their true reply, and others with a wrong one.
 
@@ -213,16 +221,38 @@ def real_and_random(
             The filter that training passages passed.
         turns (`int`, *optional*, defaults to 2):
             Turns of context, as in training.
+        known (`Path`, *optional*):
+            The training data, whose contexts are left out.
 
     Returns:
         `list[Passage]`: Half of them with the author `human`; no context occurs twice.
     """
-    passages, _ = read(path, ReadOptions(cut=Cut(turns), filters=FILTERS[rule]))
+    options = ReadOptions(cut=Cut(turns), filters=FILTERS[rule])
+    passages = read(path, options)[0]
+    if known is not None:
+        passages = without_contexts_of(passages, read(known, options)[0])
     real = list(iterate(sample_dialogues(by_author(passages, "human"), items, seed)))
     if "adversarial" not in authors(passages):
         return real[::2] + with_random_replies(real[1::2], seed)
     wrong = {row.id: row for row in iterate(by_author(passages, "adversarial"))}
     return real[::2] + [wrong[row.id] for row in real[1::2] if row.id in wrong]
+
+
+def without_contexts_of(passages: Passages, known: Passages) -> Passages:
+    """The passages without those whose context other passages have too, however it is spelt.
+
+    Of short contexts ("Thank you." "You're welcome.") many are equal by chance: these stay.
+    """
+    contexts = set(map(_context_key, known["context"])) - {""}
+    is_new = [_context_key(context) not in contexts for context in passages["context"]]
+    return passages.select(np.flatnonzero(is_new))
+
+
+def _context_key(turns: Sequence[Mapping[str, str]]) -> str:
+    """Letters and digits of a context; empty where it is short."""
+    words = [word for turn in turns for word in turn["text"].lower().split()]
+    letters = "".join(filter(str.isalnum, "".join(words)))
+    return letters if len(words) >= LONG_CONTEXT else ""
 
 
 def kannan(
