@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from accelerate import PartialState
+from rich.text import Text
 
 from dialeval.config import parse_config, plain_errors
 from dialeval.dialogues import BadInput
@@ -40,6 +41,7 @@ def main(run: AttRun, config: GameConfig) -> None:
         console = SafeConsole()
         console.print(att_table(results))
         console.print(held_out_table(results))
+        console.print(Text(results.signature, style="dim"), soft_wrap=True)
         console.print(f"Report: {write_att_report(run.output_dir)}")
 
 

@@ -38,6 +38,9 @@ class ReadOptions:
             Keep responses without words: a system may have answered with nothing.
         keep_duplicates (`bool`, *optional*, defaults to `False`):
             Keep dialogues that occur in the corpus more than once.
+        keep_equal_replies (`bool`, *optional*, defaults to `False`):
+            Keep equal replies to equal contexts, as a system may give them; whole dialogues that
+            occur more than once are still left out.
         num_proc (`int`, *optional*, defaults to 1):
             Processes that parse. Files are divided by lines where the format allows it.
     """
@@ -54,6 +57,7 @@ class ReadOptions:
     turn_separator: str | None = None
     allow_empty: bool = False
     keep_duplicates: bool = False
+    keep_equal_replies: bool = False
     num_proc: int = 1
 
 

@@ -104,7 +104,8 @@ def read(
     report.formats = {task.path: task.format for task in tasks}
     read_formats = [find_format(name) for name in report.formats.values()]
     report.whole = any(format.whole for format in read_formats)
-    if not all(format.needs_context for format in read_formats):
+    equal_replies = options.keep_equal_replies and not report.whole
+    if equal_replies or not all(format.needs_context for format in read_formats):
         # Without contexts, equal responses are no duplicates.
         options = replace(options, keep_duplicates=True)
     for file, part, counts in _run(tasks, options.num_proc, progress):

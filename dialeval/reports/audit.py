@@ -157,6 +157,8 @@ def _answer(results: AuditResults) -> AnswerView:
     """The share with its interval, and what it rests on."""
     item = results.results[0]
     title = _TITLES[results.kind].format(format_percent(stated_share(results.kind, item, 2)))
+    if _none_shown(results):
+        title = f"No sign of machine-written replies: at most {format_percent(item.high)} are"
     bar = RankedBar(
         "share", item.value, f"interval {100 * item.low:.0f} to {100 * item.high:.0f} %", item.low,
         item.high,
@@ -201,6 +203,11 @@ def _group_bars(results: AuditResults) -> list[RankedBar]:
     ]  # fmt: skip
 
 
+def _none_shown(results: AuditResults) -> bool:
+    """Whether the share may be 0."""
+    return results.kind == SHARE and not results.results[0].low
+
+
 def _next(results: AuditResults) -> str:
     """What to do about the result."""
     if not all(check.passed for check in results.checks):
@@ -213,6 +220,8 @@ def _next(results: AuditResults) -> str:
             "look at how the replies of the groups that stand out were collected; this is no "
             "finding against a person."
         )
+    if _none_shown(results):
+        return "nothing shows machine-written replies; more replies would lower the upper end."
     if results.kind == AT_MOST:
         return "give replies that are surely human (--reference), for an estimate."
     if results.kind == UNLIKE:

@@ -156,23 +156,21 @@ def _page_table(pairs: Sequence[Pair]) -> TableView:
 def groups_sentence(groups: Sequence[Sequence[str]]) -> str:
     """Which systems are hardest to distinguish, and which do not differ significantly.
 
-    Groups are separated by a bar, the hardest to distinguish first.
-
     Examples:
         >>> groups_sentence([["A", "B"], ["C"]])
-        'A and B are the hardest to distinguish; no significant difference within: A, B | C'
+        'A and B are the hardest to distinguish; not significantly different: A and B'
         >>> groups_sentence([["A"], ["B"]])
-        'A is the hardest to distinguish; all differences are significant: A | B'
+        'A is the hardest to distinguish; all differences are significant'
         >>> groups_sentence([["A", "B"]])
-        'No difference is significant: A, B'
+        'No difference is significant: A and B'
     """
-    names = " | ".join(", ".join(group) for group in groups)
+    names = "; ".join(format_list(group) for group in groups if len(group) > 1)
     if len(groups) == 1:
         return f"No difference is significant: {names}"
     first = f"{format_list(groups[0])} {'is' if len(groups[0]) == 1 else 'are'} the hardest"
     if all(len(group) == 1 for group in groups):
-        return f"{first} to distinguish; all differences are significant: {names}"
-    return f"{first} to distinguish; no significant difference within: {names}"
+        return f"{first} to distinguish; all differences are significant"
+    return f"{first} to distinguish; not significantly different: {names}"
 
 
 def _table(evaluator: str, pairs: Sequence[Pair]) -> Table:

@@ -7,6 +7,7 @@ from rich.text import Text
 
 from dialeval.metrics.panel_results import Agreement, Panel, PanelCell
 from dialeval.metrics.results import Result
+from dialeval.reports.evaluation.rows import EVALUATOR_LABELS
 from dialeval.reports.format import (
     NONE,
     format_interval,
@@ -27,6 +28,10 @@ def panel_tables(panel: Panel) -> list[RenderableType]:
     return [*parts, *(Text(one_line(line), style="yellow") for line in panel.warnings)]
 
 
+SUPPORT = 0.9
+"""Share of resamples in which an order must be the same to be called agreed on."""
+
+
 def _adversuc_table(panel: Panel) -> Table:
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
     table.title, table.title_justify = Text("AdverSuc by evaluator", style="bold"), "left"
@@ -35,7 +40,7 @@ def _adversuc_table(panel: Panel) -> Table:
     for name in names:
         pairwise = any("pairwise" in cell.metric for cell in panel.table[name].values())
         style = "dim" if name in panel.references else ""
-        head = f"{one_line(name)}{' *' if pairwise else ''}"
+        head = f"{_label(name)}{' *' if pairwise else ''}"
         table.add_column(Text(head), justify="right", overflow="fold", style=style)
     systems = dict.fromkeys(system for name in names for system in panel.table[name])
     for system in systems:
@@ -44,6 +49,10 @@ def _adversuc_table(panel: Panel) -> Table:
     note = "* 1 − pairwise accuracy: only the order is comparable." if panel.results else None
     table.caption, table.caption_justify = note, "left"
     return table
+
+
+def _label(evaluator: str) -> str:
+    return EVALUATOR_LABELS.get(evaluator, one_line(evaluator))
 
 
 def _adversuc_cell(cell: PanelCell | None) -> Text:
@@ -63,7 +72,7 @@ def _agreement_table(panel: Panel) -> Table:
     for name in ("Kendall's τ", "95 %"):
         table.add_column(name, justify="right", no_wrap=True)
     for agreement in panel.agreements:
-        names = Text(one_line(agreement.first)), Text(one_line(agreement.second))
+        names = Text(_label(agreement.first)), Text(_label(agreement.second))
         style = "dim" if agreement.reference else ""
         table.add_row(*names, *_tau_cells(agreement), style=style)
     if panel.mean is not None:
@@ -83,16 +92,27 @@ def agreement_sentences(panel: Panel) -> list[str]:
     if size < 2:
         return []
     subject = "Both evaluators" if size == 2 else f"All {size} evaluators"
+    sure = [row for row in panel.orders if row.support is None or row.support >= SUPPORT]
     orders = [
         f"{one_line(order.above)} over {one_line(order.below)}"
         + ("" if order.support is None else f" ({100 * order.support:.0f} % of resamples)")
-        for order in panel.orders
+        for order in sure
     ]
     agreed = f"{subject} agree that these are harder to detect: {', '.join(orders)}."
     if not orders:
         agreed = f"{subject} agree on the order of no two systems."
     pairs = [f"{one_line(first)} and {one_line(second)}" for first, second in panel.disputed]
-    return [agreed, f"They disagree on {', '.join(pairs)}."] if pairs else [agreed]
+    unsure = [
+        f"{one_line(order.above)} and {one_line(order.below)}"
+        for order in panel.orders
+        if order not in sure
+    ]
+    differ = [f"They disagree on {', '.join(pairs)}."] if pairs else []
+    undecided = (
+        f"They order {', '.join(unsure)} alike too, but in less than {100 * SUPPORT:.0f} % of the "
+        "resamples."
+    )
+    return [agreed, *differ, *([undecided] if unsure else [])]
 
 
 def _llm_line(result: Result) -> Text:

@@ -10,6 +10,7 @@ from dialeval.metrics.evaluation_results import (
     INCONCLUSIVE,
     INDISTINGUISHABLE,
     NEGLIGIBLE,
+    FormatLeak,
 )
 from dialeval.metrics.profile_results import Trait
 from dialeval.metrics.unpaired_results import CONFOUNDED, PileVerdict, UnpairedResults
@@ -30,7 +31,13 @@ from dialeval.reports.sections import AnswerView
 
 CUES = 3
 """Cues that are named first; as many behaviours where there are none."""
-_MARKS = {"!": "exclamation marks", "?": "questions"}
+_SAME = {
+    "!": "exclamation marks",
+    "?": "questions",
+    "no final punctuation": "no final punctuation",
+    "length in tokens": "words per turn",
+    "length in characters": "words per turn",
+}
 """Behaviours that are the same as a cue."""
 TRAITS = 2
 """Behaviours that are named after them."""
@@ -190,7 +197,7 @@ def _reasons(results: UnpairedResults, verdict: PileVerdict) -> list[str]:
     ]
     traits.sort(key=lambda item: -abs(item.effect))
     cues = [cue for cue in results.cues if cue.system == verdict.system and not cue.topical]
-    named = {_MARKS.get(cue.text) for cue in cues[:CUES]}
+    named = {_SAME.get(cue.text) for cue in cues[:CUES]}
     traits = [item for item in traits if item.name not in named]
     reasons = [short_cue(cue) for cue in cues[:CUES]]
     reasons += [_trait_phrase(item) for item in traits[: TRAITS if cues else CUES]]
@@ -223,12 +230,18 @@ def _trust(results: UnpairedResults, verdict: PileVerdict) -> str:
 
 def _cautions(results: UnpairedResults, verdict: PileVerdict) -> list[str]:
     """What to be careful about, a line each."""
-    leaks = [leak.accuracy for leak in results.leaks if leak.system == verdict.system]
+    leaks = [leak for leak in results.leaks if leak.system == verdict.system]
     about = [text for text in results.warnings if is_about(text, verdict.system)]
     lines = [first_clause(text, 110) for text in about if "language" in text]
     lines += [first_clause(text, 110) for text in verdict.reservations]
     for flag in verdict.flags:
         is_leak = flag.startswith(FORMAT_LEAK) and leaks
-        leak = f"format leak: one rule alone is right in {of_hundred(max(leaks, default=0))} cases"
-        lines.append(leak if is_leak else first_clause(flag, 110))
+        lines.append(_leak_line(leaks) if is_leak else first_clause(flag, 110))
     return [sentence(line).rstrip(".") for line in lines]
+
+
+def _leak_line(leaks: Sequence[FormatLeak]) -> str:
+    """The clearest format leak."""
+    leak = max(leaks, key=lambda item: item.accuracy)
+    right = of_hundred(leak.accuracy)
+    return f"format leak: one rule alone is right in {right} cases (“{one_line(leak.rule)}”)"

@@ -118,6 +118,21 @@ def test_a_file_is_a_system_by_its_own_name_and_needs_no_ids(files, write, tmp_p
     assert (result["system"], result["value"], result["n"]) == ("bare", 0.0, 160)
 
 
+def test_a_system_may_answer_equal_contexts_alike(files, write, tmp_path):
+    contexts = [["Hello?"] if number < 6 else row["context"] for number, row in enumerate(files)]
+    rows = [
+        {**row, "context": context, "dialogue_id": row["id"]}
+        for row, context in zip(files, contexts, strict=True)
+    ]
+    write("human.jsonl", rows)
+    bot = [{**row, "author": "bot", "response": f"{row['context'][0]} beep"} for row in rows]
+    write("bot.jsonl", bot)
+    code, _, errors = run("evaluate", "--human", "human.jsonl", "--system", "bot=bot.jsonl",
+                          *QUICK, "-o", tmp_path / "run")  # fmt: skip
+    assert code == 0 and "repeated dialogue" not in errors
+    assert not any("human contexts" in text for text in written(tmp_path / "run")["warnings"])
+
+
 def test_markup_in_responses_and_names_is_printed_as_it_is(files, write, tmp_path):
     odd = [{**row, "author": "bot", "response": "[/bold] oh [red]"} for row in files]
     write("odd.jsonl", odd)

@@ -92,7 +92,7 @@ def test_models_are_measured_and_reported(data, model, tmp_path):
     assert [system.name for system in results.systems] == ["lm", "parrot"]
     assert len(results.verdicts) == 4 and results.settings["contexts"] == 14
     assert {result.evaluator for result in results.results} == {"", "embedding"}
-    assert "(as Table 2)" in output and "(as Table 4)" in output
+    assert "(as Table 2 of Niu" in output and "(as Table 4 of Niu" in output
     page = (tmp_path / "out" / "report.html").read_text("utf-8")
     assert "Strategies by systems" in page and "<mark>" in page
     assert len((tmp_path / "out" / "responses.jsonl").read_text("utf-8").splitlines()) == 2 * 2 * 14

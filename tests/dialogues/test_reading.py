@@ -151,6 +151,16 @@ def test_duplicate_dialogues_go_but_repeated_responses_stay(write):
     assert len(read_passages(path, keep_duplicates=True)) == 3
 
 
+def test_equal_replies_to_equal_contexts_can_be_kept(write):
+    record = {"context": ["How are you?"], "response": "Fine.", "author": "bot"}
+    rows = [{**record, "id": name, "dialogue_id": name} for name in ("p1", "p2")]
+    path = write("bot.jsonl", "\n".join(map(json.dumps, rows)))
+    assert len(read_passages(path)) == 1
+    assert len(read_passages(path, keep_equal_replies=True)) == 2
+    talk = write("talk.txt", "a __eou__ yes __eou__\na __eou__ yes __eou__\n")
+    assert len(read_passages(talk, keep_equal_replies=True)) == 1  # the same dialogue twice
+
+
 def test_duplicates_go_across_splits_and_files(write):
     train = write("train.txt", "a __eou__ b __eou__ c __eou__\nd __eou__ e __eou__\n")
     test = write("test.txt", "f __eou__ g __eou__\na __eou__ b __eou__ c __eou__\n")

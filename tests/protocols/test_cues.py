@@ -100,6 +100,18 @@ def test_what_only_humans_use_is_a_cue_too():
     assert sides["."] == "human"
 
 
+def test_a_format_that_only_humans_have_is_shown_in_their_replies():
+    human = [
+        row.with_response(row.response.replace(".", " ." if number % 2 else "."), "human")
+        for number, row in enumerate(people())
+    ]
+    bot = to_passages(row.with_response(row.response, "bot") for row in people(seed=1))
+    rows = find_cues("bot", to_passages(human), bot, find_leaks(to_passages(human), bot))
+    cue = next(cue for cue in rows if cue.text == "space before punctuation")
+    assert cue.side == "human" and cue.human_share > cue.system_share == 0
+    assert [example.parts[1] for example in cue.examples] == [" ."] * 3
+
+
 def test_too_few_dialogues_give_no_cues_and_no_error():
     rows = to_passages(people(10))
     assert cues_of({"bot": rows}, rows, {}, 0) == ()

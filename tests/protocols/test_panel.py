@@ -18,6 +18,7 @@ from dialeval.commands.panel import panel as command
 from dialeval.dialogues import BadInput, to_passages
 from dialeval.metrics.evaluation_results import EvaluationResults
 from dialeval.metrics.intervals import mean_of_ratios
+from dialeval.metrics.panel_results import Order, Panel
 from dialeval.metrics.results import Result
 from dialeval.protocols.llm_judge import Answer, Contest, LlmJudgements, pair_verdict
 from dialeval.protocols.panel import panel, run_contests, taus, unit_sums
@@ -160,6 +161,15 @@ def test_the_table_tau_and_orders_of_a_run(make_run):
     assert ("d", "a") in orders and ("a", "b") in result.disputed
     support = {(order.above, order.below): order.support for order in result.orders}
     assert support["d", "a"] == 1.0 and 0 < support["c", "a"] <= 1
+
+
+def test_an_order_of_half_of_the_resamples_is_not_agreed_on():
+    orders = [Order("a", "b", 0.97), Order("b", "c", 0.5), Order("a", "c", None)]
+    results = Panel(["a", "b", "c"], ["svm", "net"], [], {}, [], [], {}, ranking=["svm", "net"],
+                    orders=orders)  # fmt: skip
+    agreed, undecided = agreement_sentences(results)
+    assert agreed.endswith("harder to detect: a over b (97 % of resamples), a over c.")
+    assert undecided == "They order b and c alike too, but in less than 90 % of the resamples."
 
 
 def test_references_stand_beside_the_panel_and_not_in_its_mean(make_run):

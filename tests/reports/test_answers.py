@@ -69,7 +69,10 @@ def test_two_piles_are_answered_with_their_control():
     assert "Can I trust it? The topic does not explain it (control 70 of 100)." in card
     assert "“system if it SHOUTS” alone is right in 67 of 100" in card
     assert "single replies 80 % right in 80 of 100" in card and "topic control 70 %" in card
-    assert "Careful: Format leak: one rule alone is right in 67 of 100 cases." in card
+    careful = (
+        "Careful: Format leak: one rule alone is right in 67 of 100 cases (“system if it SHOUTS”)"
+    )
+    assert careful in card
     assert "Everything in words." not in card and "Everything in words." in page
     confounded = card_of(unpaired_page(piles(verdict=CONFOUNDED)))
     assert confounded.startswith("bot differs, but the topic may explain it confounded by topic")
@@ -103,6 +106,13 @@ def test_an_audit_is_answered_with_the_bound_that_it_has(kind, title):
     card = card_of(audit_page(results))
     assert card.startswith(f"{title} In a sentence. Can I trust it? 1 of 2 checks passed.")
     assert "share 25 % interval 20 to 30 %" in card and "Careful: Topics: bad" in card
+
+
+def test_an_audit_that_shows_no_machine_does_not_ask_where_they_come_from():
+    share = replace(number("machine_share", 0.01, dialogues=40), low=0.0, high=0.03)
+    card = card_of(audit_page(AuditResults(results=(share,), kind=SHARE, text="In a sentence.")))
+    assert card.startswith("No sign of machine-written replies: at most 3 % are In a sentence.")
+    assert "where they come from" not in card and "About" not in card
 
 
 def test_an_audit_by_worker_names_who_stands_out_and_what_to_do_next():

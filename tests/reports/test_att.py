@@ -29,6 +29,7 @@ from dialeval.reports.att import (
     write_att_report,
     write_att_summary,
 )
+from dialeval.reports.att.ranks import rank_defenders
 from dialeval.reports.att.rows import compare_with_hero, curve, verdict_sentences
 
 DEFENDERS = ["SL", "SL+HvR", "GAN", "ND", "ATT"]
@@ -251,7 +252,18 @@ def test_the_terminal_shows_attackers_by_defenders_in_the_order_of_the_paper(res
     assert firsts[0].split()[1:] == [".970", ".960", ".820", ".550", ".965"]
     assert firsts[4].split("worst")[1].split() == ["–", "–", ".580", ".370", ".710"]
     assert ".930–1.000" in lines[lines.index(firsts[0]) + 1]
-    assert "att|seed:0|v:0.1.0" in shown(att_table(results)) and "is above every" in "".join(lines)
+    assert "is above every" in "".join(lines)
+
+
+def test_a_defender_that_the_pool_fools_is_not_shown_as_robust(results):
+    cells = [
+        replace(results.results[0], system="SL", value=value, low=low, high=high)
+        for value, low, high in ((0.2, 0.1, 0.3), (0.7, 0.55, 0.8))
+    ]
+    [line] = rank_defenders(["SL"], {"SL": cells[0]}, {"SL": cells[1]})
+    assert line["tone"] == "apart" and "20 of 100, less than a random guess" in line["more"]
+    [line] = rank_defenders(["SL"], {"SL": cells[1]}, {"SL": cells[1]})
+    assert line["tone"] == "good" and "random guess" not in line["more"]
 
 
 def test_the_best_of_a_row_is_bold(results):

@@ -9,6 +9,8 @@ from rich.cells import cell_len
 from dialeval.metrics.cue_results import Cue
 from dialeval.metrics.evaluation_results import (
     CurvePoint,
+    FormatLeak,
+    ReliabilityResults,
 )
 from dialeval.reports.evaluation import (
     evaluation_table,
@@ -21,7 +23,7 @@ from dialeval.reports.evaluation import (
     warning_lines,
 )
 from dialeval.reports.evaluation.columns import notes_of
-from dialeval.reports.evaluation.headline import cue_phrase, headlines, ranked
+from dialeval.reports.evaluation.headline import cue_phrase, headlines, is_by_format, ranked
 from dialeval.reports.evaluation.rows import (
     FLAT,
     TOO_FEW_POINTS,
@@ -303,7 +305,7 @@ def test_a_cue_that_is_right_more_often_than_the_evaluator_is_said_and_ranks_num
     verdict = evaluation.verdicts[0]
     strong = replace(cue("copied", "system if copied", "copied", 1.0, 0.1), system=verdict.system)
     results = replace(evaluation, cues=(replace(strong, accuracy=1.0),))
-    careful = "One cue alone does better than the evaluator (right in 100 of 100 cases)"
+    careful = "One cue alone does better than the evaluator (100 of 100)"
     (item,) = (item for item in headlines(results) if item.system == verdict.system)
     assert careful in [caution.short for caution in item.warnings]
     (item,) = (item for item in headlines(evaluation) if item.system == verdict.system)
@@ -311,3 +313,67 @@ def test_a_cue_that_is_right_more_often_than_the_evaluator_is_said_and_ranks_num
     numbers = system_numbers(evaluation, rows_of(evaluation))
     order = [item.system for item in ranked(headlines(evaluation))]
     assert [numbers[name] for name in order] == list(range(1, len(order) + 1))
+
+
+def first(results):
+    """The answer about the first system of a run."""
+    system = results.verdicts[0].system
+    return next(item for item in headlines(results) if item.system == system)
+
+
+def test_cues_that_are_right_more_often_together_are_a_warning(evaluation):
+    system, high = evaluation.verdicts[0].system, evaluation.verdicts[0].high
+    one = replace(cue("copied", "system if copied", "copied", 1.0, 0.1), system=system)
+    gains = (high - 0.52, 0.06)
+    cues = tuple(replace(one, accuracy=high - 0.1, gain=gain) for gain in gains)
+    short = first(replace(evaluation, cues=cues)).warnings
+    assert any("All cues together do better than the evaluator" in item.short for item in short)
+    cues = tuple(replace(item, gain=gain - 0.03) for item, gain in zip(cues, gains, strict=True))
+    short = first(replace(evaluation, cues=cues)).warnings
+    assert not any("cue" in item.short for item in short)
+
+
+def test_an_evaluator_that_is_always_right_needs_no_more_training_data(evaluation):
+    more = "More training data would make the evaluator better"
+    assert more in [item.short for item in first(evaluation).warnings]
+    verdicts = (replace(evaluation.verdicts[0], accuracy=0.998), *evaluation.verdicts[1:])
+    results = replace(evaluation, verdicts=verdicts)
+    assert more not in [item.short for item in first(results).warnings]
+
+
+@pytest.mark.parametrize(("accuracy", "by_format"), [(0.874, True), (0.89, False)])
+def test_a_format_rule_that_is_as_good_as_shown_gives_a_system_away(
+    evaluation, accuracy, by_format
+):
+    verdict = evaluation.verdicts[0]
+    leak = FormatLeak(verdict.system, "spaces", "system if spaces", 0.87, 0.8, 0.9)
+    assert is_by_format(replace(verdict, accuracy=accuracy), leak, None) is by_format
+
+
+def test_the_terminal_has_the_accuracy_after_normalising(evaluation):
+    system = evaluation.verdicts[0].system
+    leak = FormatLeak(system, "spaces", "system if spaces", 0.6, 0.55, 0.65)
+    row = result_of(evaluation, "adversuc")
+    details = {**row.details, "normalised": {"value": 0.3, "low": 0.2, "high": 0.4, "n": 20}}
+    normalised = replace(row, metric="adversuc_normalised", value=0.3, details=details)
+    results = replace(evaluation, leaks=(leak,), cues=(), results=(*evaluation.results, normalised))
+    text = "\n".join(map(str, headline_lines(results, 120)))
+    assert "Format leak: one rule right in 60; evaluator normalised 70" in text
+
+
+def test_a_p_value_that_contradicts_the_interval_is_explained(evaluation):
+    def notes(p_value: float) -> str:
+        row = result_of(evaluation, "adversuc")
+        row = replace(row, low=0.1, high=0.3, details={**row.details, "p_value": p_value})
+        return " ".join(notes_of(rows_of(replace(evaluation, results=(row,)))))
+
+    assert "where it contradicts the interval" in notes(0.8)
+    assert "contradicts" not in notes(0.01)
+
+
+def test_reliability_fits_a_terminal_of_80_columns(evaluation):
+    rows = tuple(row for row in evaluation.results if row.metric == "ere")
+    text = to_text(ReliabilityResults(results=rows), 80)
+    assert "human/" in text and "Noise" not in text and "noise" not in text
+    assert max(map(cell_len, text.splitlines())) <= 80
+    assert "Intervals are conditional on the trained evaluators." in " ".join(text.split())

@@ -132,7 +132,9 @@ def trait_examples(texts: Sequence[str], name: str, higher: bool) -> tuple[CueEx
     if name == "repeated response":
         return tuple(CueExample((text,)) for text, _ in Counter(texts).most_common(EXAMPLES))
     if trait is None:  # markers and cut-off responses, which are learnt from the data
-        return tuple(marked(text, trait_spans(text, name)) for text in unique[:EXAMPLES])
+        examples = (marked(text, trait_spans(text, name)) for text in unique)
+        having = sorted(examples, key=lambda example: len(example.parts) == 1)
+        return tuple(having[:EXAMPLES])
     values = np.nan_to_num(np.array([trait(text) for text in unique], dtype=float))
     if trait.yes_no:
         order = np.flatnonzero(values == float(higher))

@@ -190,9 +190,10 @@ class Texts:
         mask = self.rows.is_human == (side == "human")
         return [self.texts[at] for at in np.flatnonzero(mask).tolist()]
 
-    def system_contexts(self) -> list[Sequence[str]]:
-        """The contexts of the system's responses."""
-        return [self.contexts[at] for at in np.flatnonzero(~self.rows.is_human).tolist()]
+    def contexts_of(self, side: str) -> list[Sequence[str]]:
+        """The contexts of the responses of a side."""
+        mask = self.rows.is_human == (side == "human")
+        return [self.contexts[at] for at in np.flatnonzero(mask).tolist()]
 
 
 def find_cues(
@@ -375,10 +376,12 @@ def _cue(
         having = (texts.texts[at] for at in np.flatnonzero(mask).tolist())
         examples = lexical_examples(having, candidate.text.split(" "), keep)
     else:
-        kind, odds, side = _kind(leak), None, "system"
-        replies = texts.of("system")
-        examples = further_examples(leak.name, replies, texts.system_contexts()) or trait_examples(
-            replies, leak.name, leak.system >= leak.human
+        kind, odds = _kind(leak), None
+        # What a system lacks can only be shown in human replies; of a measure, it has its own.
+        side = side if trait_presence([], leak.name) is not None else "system"
+        replies, has_more = texts.of(side), side == "human" or leak.system >= leak.human
+        examples = further_examples(leak.name, replies, texts.contexts_of(side)) or trait_examples(
+            replies, leak.name, has_more
         )
     return Cue(
         system, kind, leak.name, side, leak.system, leak.human, leak.accuracy, leak.low, leak.high,

@@ -193,7 +193,8 @@ def collect_systems(
         else:
             name = spec.name or Path(path).stem
             options = options or ReadOptions()
-            read_as = replace(options, side=name, role=(roles or {}).get(name, options.role))
+            role = (roles or {}).get(name, options.role)
+            read_as = replace(options, side=name, role=role, keep_equal_replies=True)
             answers = _read_system(name, path, read_as, read_files)
             collected.add(name, answers, _recorded_training(path))
     return collected

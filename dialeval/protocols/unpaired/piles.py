@@ -259,9 +259,10 @@ def pair_piles(human: Passages, system: Passages, name: str) -> PilePair:
     warnings = []
     if copies:
         system = system.select(np.flatnonzero(~copied))
+        verb, left = ("is", "it was") if copies == 1 else ("are", "they were")
         warnings.append(
-            f"{copies:,} of {name}'s {total:,} responses {'is' if copies == 1 else 'are'} in the "
-            "human pile too, in the same context; they were left out."
+            f"{copies:,} of {name}'s {total:,} responses {verb} in the human pile too, in the same "
+            f"context; {left} left out."
         )
     sides = _with_pile(human, HUMAN), _with_pile(system, "system")
     units, shared = _units(*sides)

@@ -17,7 +17,7 @@ RANK_CAPTION = (
 
 
 def defender_ranks(results: GameResults) -> list[dict[str, Any]]:
-    """Defenders by their worst case: fresh attackers count, else the common pool."""
+    """Defenders by their worst fresh attacker, else by the worst of the common pool."""
     worst, fresh = table_two(results).row(WORST), over_attackers(results)[LOWEST]
     names = dict.fromkeys([*fresh, *worst])
     return rank_defenders(names, worst, fresh)
@@ -46,7 +46,10 @@ def _bar(name: str, worst: Result | None, fresh: Result | None) -> RankedBar:
         return RankedBar(name, None, "not measured", tone="open")
     against = "its worst fresh attacker" if fresh else "the worst attacker of the pool"
     more = "worst attacker of the pool: " + of_hundred(worst.value) if fresh and worst else ""
+    fooled = worst is not None and (finite(worst.high) or worst.value) < 0.5
+    more += ", less than a random guess" if fooled and more else ""
+    robust = (finite(cell.low) or 0) > 0.5 and not fooled
     return RankedBar(
         name, finite(cell.value), f"right in {of_hundred(cell.value)} pairs against {against}",
-        cell.low, cell.high, more, "good" if (finite(cell.low) or 0) > 0.5 else "apart",
+        cell.low, cell.high, more, "good" if robust else "apart",
     )  # fmt: skip

@@ -26,9 +26,10 @@ Cell = tuple[float | None, str]  # a number and the text below it
 def att_table(results: GameResults) -> Table:
     """Table 2: the accuracy of each defender on each attacker, with its interval."""
     grid = table_two(results)
-    table = _table("Accuracy of the defenders (Table 2)", grid.defenders, _rows(grid))
-    lines = [*verdict_sentences(results), results.signature]
-    table.caption = Text("\n".join(one_line(line) for line in lines if line))
+    table = _table(
+        "Accuracy of the defenders (Table 2 of Gao et al., 2021)", grid.defenders, _rows(grid)
+    )
+    table.caption = Text("\n".join(map(one_line, verdict_sentences(results))))
     return table
 
 

@@ -1,10 +1,10 @@
 """What a reader needs beside a number: whether to trust it, and what to be careful about."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from dialeval.metrics.cue_results import TOO_FEW
+from dialeval.metrics.cue_results import TOO_FEW, Cue
 from dialeval.metrics.evaluation_results import DISTINGUISHABLE, EvaluationResults, Verdict
 from dialeval.reports.evaluation.rows import Row, error_above_blind, value_of
 from dialeval.reports.format import (
@@ -155,10 +155,13 @@ def warnings_of(
     items += [Caution.of(flag) for flag in verdict.flags if not flag.startswith(FORMAT_LEAK)]
     items += _stronger_cue(results, verdict)
     if length is not None and low is not None and length >= low and length > 0.55:
-        items.append(_caution("Length alone does as well", f"right in {of_hundred(length)} cases"))
+        as_well = (
+            "does as well" if accuracy is not None and length >= accuracy else "may do as well"
+        )
+        items.append(_caution(f"Length alone {as_well}", f"right in {of_hundred(length)} cases"))
     items += _repetition(results, system)
     items += _width(verdict)
-    if row.upper_bound and accuracy is not None:
+    if row.upper_bound and accuracy is not None and of_hundred(accuracy) != of_hundred(1.0):
         items.append(Caution.of("More training data would make the evaluator better"))
     items += [Caution.of(text) for text in about if not any(flag in text for flag in verdict.flags)]
     return list(dict.fromkeys(items))
@@ -184,13 +187,24 @@ def _leak(results: EvaluationResults, verdict: Verdict, row: Row) -> list[Cautio
 
 
 def _stronger_cue(results: EvaluationResults, verdict: Verdict) -> Iterator[Caution]:
-    """A single cue that is right more often than the strongest evaluator."""
-    cues = [cue.accuracy for cue in results.cues if cue.system == verdict.system]
-    high = finite(verdict.high)
-    if cues and high is not None and max(cues) > high:
-        more = "the system is easier to spot than this evaluator shows; a stronger one will see it"
-        number = f"right in {of_hundred(max(cues))} cases"
-        yield _caution("One cue alone does better than the evaluator", number, more)
+    """A single cue, or all of them together, that is right more often than the evaluator."""
+    cues = [cue for cue in results.cues if cue.system == verdict.system]
+    one, all_cues = max((cue.accuracy for cue in cues), default=0.0), together(cues)
+    high, more = finite(verdict.high), "the system is easier to spot than this evaluator shows"
+    if high is None or max(one, all_cues or 0.0) <= high:
+        return
+    if one > high:
+        more += "; a stronger one will see it"
+        yield _caution("One cue alone does better than the evaluator", of_hundred(one), more)
+    else:
+        number = of_hundred(all_cues)
+        yield _caution("All cues together do better than the evaluator", number, more)
+
+
+def together(cues: Sequence[Cue]) -> float | None:
+    """How often several cues of one system together are right; `None` where that is unknown."""
+    known = [cue.gain for cue in cues if cue.gain is not None]
+    return None if len(cues) < 2 or len(known) < len(cues) else 0.5 + sum(known)
 
 
 def is_about(warning: str, system: str) -> bool:

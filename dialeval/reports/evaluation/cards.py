@@ -9,6 +9,7 @@ from dialeval.metrics.cue_results import Cue, CueExample
 from dialeval.metrics.evaluation_results import INCONCLUSIVE, EvaluationResults, Verdict
 from dialeval.metrics.results import SECOND_HUMAN
 from dialeval.reports.drawing import percent_scale
+from dialeval.reports.evaluation.advice import together
 from dialeval.reports.evaluation.headline import Headline, cue_phrase, headlines, ranked
 from dialeval.reports.evaluation.rows import (
     Row,
@@ -86,7 +87,7 @@ def _card(item: Headline, number: int, row: Row) -> View:
         "short_scale": scale_of(item, short=True), "legend": _legend(item, row),
         "cues": [cue_view(cue, at) for at, cue in enumerate(item.cues)],
         "first_cues": [cue_view(cue, at) for at, cue in enumerate(item.cues[:FIRST_CUES])],
-        "together": together(item.cues),
+        "together": together_sentence(item.cues),
         "upper_bound": row.upper_bound,
         "evidence": [*_evidence(row, item.verdict), *_planted(item.verdict)],
     }  # fmt: skip
@@ -127,12 +128,12 @@ def _adds(gain: float | None) -> str:
     return f"adds {points} to those above" if points > 0 else "adds nothing to those above"
 
 
-def together(cues: Sequence[Cue]) -> str:
+def together_sentence(cues: Sequence[Cue]) -> str:
     """How often several cues together are right; empty where that is unknown."""
-    known = [cue.gain for cue in cues if cue.gain is not None]
-    if len(cues) < 2 or len(known) < len(cues):
+    accuracy = together(cues)
+    if accuracy is None:
         return ""
-    return f"All {len(cues)} cues together are right in {of_hundred(0.5 + sum(known))} cases."
+    return f"All {len(cues)} cues together are right in {of_hundred(accuracy)} cases."
 
 
 def cue_view(cue: Cue, number: int = 0) -> View:

@@ -33,16 +33,22 @@ READING = (
     "{guess} a random guess.",
     "95 %: interval of this accuracy alone; a headline's holds for all evaluators at once.",
 )
-_WITHOUT_CONTEXT = (
-    "Response only, context gain: machine-vs-random by the same evaluator trained without the "
-    "context, and what reading it adds."
-)
 READING_ERE = (
     "Each scenario: AdverSuc and its deviation from the known value (.5, .5, 0, 0). ERE is the "
-    "mean absolute deviation: 0 for a perfect evaluator, .25 for a random guess.",
-    "Above response: ERE above what next turns reveal without a context. "
-    "The noise floor is the ERE of a perfect evaluator by chance on as many responses. Intervals "
-    "are conditional on the trained evaluators.",
+    "mean absolute deviation: 0 for a perfect evaluator, {guess} for a random guess. Intervals are "
+    "conditional on the trained evaluators.",
+)
+_COLUMN_NOTES = {
+    "context gain": "Response only, context gain: machine-vs-random by the same evaluator trained "
+    "without the context, and what reading it adds.",
+    "ERE above response only": "Above response: ERE above what next turns reveal without a "
+    "context.",
+    "noise floor": "The noise floor is the ERE of a perfect evaluator by chance on as many "
+    "responses.",
+}
+_UNCERTAIN_P = (
+    "p: one test on a held-out half of the dialogues; where it contradicts the interval, the other "
+    "half was too little to learn from."
 )
 TRANSFER = (
     "By transfer: the evaluator is applied as it is, not retrained for each scenario. This is "
@@ -51,6 +57,7 @@ TRANSFER = (
 THREE_SCENARIOS = (
     "ERE marked 3: over three scenarios, as the data have no next turns; a random guess is .167."
 )
+_ALPHA = 0.05
 BY_HUMAN = f"{SECOND_HUMAN}: not a system, but the responses of another human, for comparison."
 
 
@@ -86,19 +93,30 @@ def columns_of(rows: Sequence[Row]) -> list[Column]:
 
 def notes_of(rows: Sequence[Row], columns: Sequence[Column] | None = None) -> list[str]:
     """How to read the table: only what these rows and columns need."""
-    measured = [row for row in rows if row.ere is not None]
-    all_three = bool(measured) and all(row.three_scenarios for row in measured)
-    guess = ".167" if all_three else ".25"
     lines = READING_ERE if only_reliability(rows) else READING
-    reading = tuple(line.format(guess=guess) for line in lines)
+    reading = [line.format(guess=ere_of_guess(rows)) for line in lines]
     shown = [column.name for column in (columns_of(rows) if columns is None else columns)]
-    if "context gain" in shown:
-        reading = (*reading, _WITHOUT_CONTEXT)
+    reading += [note for name, note in _COLUMN_NOTES.items() if name in shown]
+    reading += [_UNCERTAIN_P] if any(map(_is_contradicted, rows)) else []
     bound = [f"≤: {UPPER_BOUND}."] if any(row.upper_bound for row in rows) else []
     transfer = [TRANSFER] if any(row.by_transfer for row in rows) else []
     transfer += [THREE_SCENARIOS] if any(row.three_scenarios for row in rows) else []
     human = [BY_HUMAN] if any(row.system == SECOND_HUMAN for row in rows) else []
     return [*reading, *bound, *transfer, *human]
+
+
+def _is_contradicted(row: Row) -> bool:
+    """Whether the p-value detects no difference, where the interval of the accuracy does."""
+    low, _ = accuracy_bounds(row.adversuc)
+    p_value = detail(row.adversuc, "p_value")
+    return low is not None and p_value is not None and low > 0.5 and p_value > _ALPHA
+
+
+def ere_of_guess(rows: Sequence[Row]) -> str:
+    """The ERE of a random guess, by the scenarios that these rows have."""
+    measured = [row for row in rows if row.ere is not None]
+    all_three = bool(measured) and all(row.three_scenarios for row in measured)
+    return ".167" if all_three else ".25"
 
 
 def accuracy_interval(row: Row) -> str:

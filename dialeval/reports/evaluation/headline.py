@@ -234,7 +234,8 @@ def is_by_format(verdict: Verdict, leak: FormatLeak | None, normalised: float | 
     if leak is None or accuracy is None:
         return False
     lost = normalised is not None and normalised - 0.5 < (accuracy - 0.5) / 2
-    return leak.accuracy >= accuracy or (lost and leak.low > 0.55)
+    as_shown = round(100 * leak.accuracy) >= round(100 * accuracy)
+    return as_shown or (lost and leak.low > 0.55)
 
 
 def grade_of(accuracy: float) -> str:

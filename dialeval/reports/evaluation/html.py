@@ -10,7 +10,7 @@ from dialeval.metrics.results import REFERENCES, RESULTS, SECOND_HUMAN, RunResul
 from dialeval.reports.drawing import line_classes
 from dialeval.reports.evaluation import sections
 from dialeval.reports.evaluation.cards import system_cards
-from dialeval.reports.evaluation.columns import columns_of
+from dialeval.reports.evaluation.columns import columns_of, ere_of_guess
 from dialeval.reports.evaluation.headline import cue_phrase, headlines
 from dialeval.reports.evaluation.plots import Scores, read_scores
 from dialeval.reports.evaluation.replies import Replies, read_replies, reply_views
@@ -123,6 +123,7 @@ def _view(
         "measures": sections.measure_table(rows),
         "diversity": sections.diversity_table(results),
         "reliability": sections.reliability_tables(rows),
+        "ere_of_guess": ere_of_guess(rows),
         "curves": sections.score_plots(scores, systems, classes, rows),
         "corners": sections.corner_section(rows, systems),
         "learning": sections.learning_curves(results.curves, systems, classes),

@@ -17,11 +17,12 @@ from dialeval.reports.evaluation.rows import (
     rows_of,
 )
 from dialeval.reports.evaluation.terminal import headline_lines
-from dialeval.reports.format import one_line
+from dialeval.reports.format import NONE, one_line
 
 FULL_WIDTH = 112
 """Characters that all columns need; a narrower terminal shows fewer columns."""
 _LEFT_OUT = {FULL_WIDTH: ("AUROC", "response only"), 100: ("n", "context gain")}
+_LEFT_OUT_OF_RELIABILITY = {100: ("n", "noise floor")}
 """Below this width, these columns are left out."""
 
 
@@ -54,10 +55,11 @@ def evaluation_table(results: RunResults, width: int = 100) -> Table:
 
 
 def _fitting_columns(rows: Sequence[Row], width: int) -> list[Column]:
-    columns = columns_of(rows)
-    if only_reliability(rows):
-        return columns
-    left_out = [name for limit, names in _LEFT_OUT.items() if width < limit for name in names]
+    columns = [
+        column for column in columns_of(rows) if any(column.cell(row) != NONE for row in rows)
+    ]
+    limits = _LEFT_OUT_OF_RELIABILITY if only_reliability(rows) else _LEFT_OUT
+    left_out = [name for limit, names in limits.items() if width < limit for name in names]
     return [column for column in columns if column.name not in left_out]
 
 

@@ -60,7 +60,7 @@ def _has_any(text: str, flags: Sequence[str]) -> bool:
 def _lines(item: Headline, width: int, in_full: bool) -> list[Text]:
     facts = {"Why": (_reasons(item), "")}
     if in_full:
-        shorts = [caution.short for caution in item.warnings]
+        shorts = _cautions(item)
         facts |= {
             "Trust": (item.trust.facts, ""),
             "Careful": (shorts or ["nothing to report"], "count"),
@@ -90,6 +90,19 @@ def fact_lines(facts: Mapping[str, tuple[Sequence[str], str]], width: int) -> li
     return lines
 
 
+def _cautions(item: Headline) -> list[str]:
+    """The warnings in a line each; that about a format leak also has what is left without it."""
+    shorts = [caution.short for caution in item.warnings]
+    marks = {mark.kind: f"{100 * mark.value:.0f}" for mark in item.marks}
+    if "normalised" not in marks or item.leak is None:
+        return shorts
+    if item.by_format:
+        return [f"Format normalised: the evaluator is right in {marks['normalised']}", *shorts]
+    leak = f"Format leak: one rule right in {marks['format']}; evaluator normalised "
+    leak += marks["normalised"]
+    return [leak if short.startswith("Format leak") else short for short in shorts]
+
+
 def _first_line(item: Headline, width: int) -> Text:
     """The verdict, and how sure it is."""
     answer, *more = _answer(item)
@@ -115,7 +128,9 @@ def _answer(item: Headline) -> list[str]:
 
 def _reasons(item: Headline) -> list[str]:
     """What gives it away, in a few words each."""
-    rule = [f"“{one_line(item.leak.rule)}”"] if item.by_format and item.leak else []
+    rules = {cue.rule for cue in item.cues[:CUES]}
+    known = item.leak is None or not item.by_format or item.leak.rule in rules
+    rule = [] if known or item.leak is None else [f"“{one_line(item.leak.rule)}”"]
     reasons = [*rule, *map(short_cue, item.cues[:CUES]), *filter(None, [item.short_reason])]
     return reasons or [item.no_cues]
 

@@ -17,7 +17,7 @@ from dialeval.metrics.robustness_results import (
     StrategyCoverage,
     SystemRow,
 )
-from dialeval.reports.evaluation.advice import is_about
+from dialeval.reports.evaluation.advice import Caution, is_about
 from dialeval.reports.format import (
     NONE,
     finite,
@@ -138,7 +138,7 @@ def _card(results: RobustnessResults, system: SystemRow) -> dict[str, Any]:
         "headline": headline(results, system.name),
         "ranks": strategy_ranks(results, system.name),
         "more": describe_system(system),
-        "cautions": [text for text in results.warnings if is_about(text, system.name)],
+        "cautions": [Caution.of(text) for text in results.warnings if is_about(text, system.name)],
         "step": _next_step([row["verdict"] for row in rows]),
         "rows": rows,
     }

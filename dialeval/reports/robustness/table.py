@@ -60,6 +60,7 @@ def headlines(results: RobustnessResults) -> list[Text]:
 def verdict_table(results: RobustnessResults) -> Table:
     """The effect of each strategy on each system, with its interval and verdict."""
     table = _table("Do replies change where they should, and only there?")
+    table.padding = (0, 0)  # names of strategies fit into 80 columns
     for name in ("strategy", "system"):
         table.add_column(name, overflow="fold")
     for name in ("edited", "effect (95 %)", "same", "n"):
@@ -90,7 +91,11 @@ def table_two(results: RobustnessResults) -> Table:
     """Quality of the replies against the reference, as Table 2: one row per strategy."""
     columns = quality_columns(results)
     rows = [("Normal Input", NORMAL, "bold"), *_rows(results)]
-    table = _grid("Against the reference (as Table 2)", results, list(columns.values()))
+    table = _grid(
+        "Against the reference (as Table 2 of Niu and Bansal, 2018)",
+        results,
+        list(columns.values()),
+    )
     _fill(table, results, rows, columns, format_quality)
     table.caption = Text(
         "Normal contexts in the first row, perturbed ones below. Times 100, except log p (per "
@@ -103,7 +108,7 @@ def table_two(results: RobustnessResults) -> Table:
 def table_four(results: RobustnessResults) -> Table:
     """Cosines of contexts and of replies, as Table 4: one row per strategy."""
     heads = [name.replace(" ", "\n") for name in SIMILARITY.values()]
-    table = _grid("Similarity (as Table 4)", results, heads)
+    table = _grid("Similarity (as Table 4 of Niu and Bansal, 2018)", results, heads)
     _fill(table, results, _rows(results), SIMILARITY, format_similarity)
     vectors = ", ".join(f"{one_line(row.name)}: {one_line(row.words)}" for row in results.systems)
     encoder = one_line(results.settings.get("encoder"))
