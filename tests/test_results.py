@@ -70,6 +70,25 @@ def test_an_interrupted_table_goes_on_with_the_next_part(counted):
     assert calls[3:] == ["first", "second"]  # other settings: everything again
 
 
+def test_a_longer_list_of_parts_keeps_the_finished_ones(tmp_path):
+    before = {"seed": 0, "evaluators": ["a"], "corpora": {"x": "one"}}
+    TableResult("toy", "", before, ["n"], ["a"], {"a": PartResult([["1"]], "", 0.0)}).save(
+        tmp_path / "toy.json"
+    )
+    table = TableParts(["n"], {"a": list, "b": list})
+
+    def missing(parts_by, **changes):
+        settings = {**before, **changes}
+        config = TableConfig("toy", 1, "Toy", "", "x:y", settings, parts_by=parts_by)
+        return runner.resume(config, table, False, tmp_path / "toy.json").missing
+
+    longer = {"evaluators": ["a", "b"], "corpora": {"x": "one", "y": "two"}}
+    assert missing(["evaluators", "corpora"], **longer) == ["b"]
+    assert missing([], **longer) == ["a", "b"]
+    assert missing(["evaluators", "corpora"], seed=1) == ["a", "b"]
+    assert missing(["evaluators", "corpora"], corpora={"x": "other"}) == ["a", "b"]
+
+
 def test_missing_corpora_are_named_and_skipped(counted, monkeypatch, tmp_path):
     calls, _, path = counted
     monkeypatch.setenv("DIALEVAL_SHARED_DATA", str(tmp_path / "nowhere"))

@@ -40,6 +40,9 @@ class TableConfig:
             Rows of the paper: a heading, then its numbers.
         differences (`str`, *optional*):
             Why these numbers differ from the paper's.
+        parts_by (`list[str]`, *optional*):
+            Settings that list what has a part of its own, so that a longer list keeps the parts
+            that are finished.
     """
 
     name: str
@@ -53,6 +56,7 @@ class TableConfig:
     needs_quick: list[str] = field(default_factory=list)
     paper: list[list[str]] = field(default_factory=list)
     differences: str = ""
+    parts_by: list[str] = field(default_factory=list)
 
     def settings_of(self, quick: bool) -> dict[str, Any]:
         """Keywords of the function that makes the parts."""

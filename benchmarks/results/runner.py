@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from importlib import import_module
 from pathlib import Path
@@ -105,9 +105,28 @@ def resume(
     if not path.is_file():
         return fresh
     stored = TableResult.load(path)
-    if stored.settings != settings or stored.columns != table.columns:
+    if stored.columns != table.columns or not _same_parts(stored.settings, settings, config):
         on_progress(f"{config.name}: settings have changed, so its parts are computed again")
         return fresh
     finished = {name: stored.parts[name] for name in table.parts if name in stored.parts}
     fresh.parts.update(finished)
     return fresh
+
+
+def _same_parts(
+    stored: Mapping[str, Any], settings: Mapping[str, Any], config: TableConfig
+) -> bool:
+    """Whether parts of stored settings are parts of these: only lists of parts may differ.
+
+    An entry of a mapping, as a corpus and its path, must be the same where both have it.
+    """
+    if stored.keys() != settings.keys():
+        return False
+    for name, value in settings.items():
+        before = stored[name]
+        if name in config.parts_by and isinstance(value, dict):
+            if any(before[key] != value[key] for key in before.keys() & value.keys()):
+                return False
+        elif name not in config.parts_by and before != value:
+            return False
+    return True
