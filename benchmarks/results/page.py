@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from benchmarks.results.config import TableConfig
-from benchmarks.results.store import Cell, Number, TableResult
+from benchmarks.results.store import Cell, Number, PartResult, TableResult
 from dialeval.files import atomic_write
 
 PAGE = Path("docs/results.md")
@@ -103,16 +103,20 @@ def provenance(result: TableResult) -> str:
     """Command, settings, dates, time, versions, and what is missing."""
     dates = sorted({part.date for part in result.parts.values()})
     seconds = sum(part.seconds for part in result.parts.values())
-    last = list(result.parts.values())[-1].versions
+    versions = dict.fromkeys(_versions(part) for part in result.parts.values())
     settings = ", ".join(f"{name} {_plain(value)}" for name, value in result.settings.items())
     lines = [
         f"`{result.command}`; {settings}.",
         f"Computed {' to '.join(dict.fromkeys([dates[0], dates[-1]]))} in {_duration(seconds)};",
-        ", ".join(f"{name} {version}" for name, version in last.items()) + ".",
+        "; other parts: ".join(versions) + ".",
     ]
     if result.missing:
         lines.append(f"**Not computed yet:** {', '.join(result.missing)}.")
     return "\n".join(lines) + "\n"
+
+
+def _versions(part: PartResult) -> str:
+    return ", ".join(f"{name} {version}" for name, version in part.versions.items())
 
 
 def _plain(value: object) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 from dialeval.files import atomic_write_text
 from dialeval.metrics.cocoa_results import (
     ENTITIES_ONLY,
+    MARGIN,
     READS_WORDS,
     SELDOM,
     SELECTIONS,
@@ -32,10 +33,12 @@ CHANNELS = {
     "random-inputs-kept-entities": "Random inputs with kept entities",
     "confusing-entity": "Confusing entity",
 }
+_LIMIT = format_share(MARGIN, 2)
 _MEANINGS = {
-    ENTITIES_ONLY: "random words around entities change nothing, random inputs do",
-    READS_WORDS: "random words around entities already lower the completion rate",
-    SELECTIONS: "not even random inputs change the completion rate",
+    ENTITIES_ONLY: "random inputs change the completion rate; random words around entities do not "
+    f"lower it by more than {_LIMIT}",
+    READS_WORDS: "random words around entities already change the completion rate",
+    SELECTIONS: f"not even random inputs lower the completion rate by more than {_LIMIT}",
     SELDOM: "with so low a rate on normal inputs nothing can be said about what it reads",
 }
 _TITLES = {

@@ -141,7 +141,7 @@ def shift_check(
         return None
     passed = p_value >= SHIFT or accuracy.value < MIN_SHIFT
     text = (
-        f"The turns before the replies of the data and of the reference are alike "
+        f"The turns before the replies hardly distinguish the data from the reference "
         f"({accuracy.value:.1%} accuracy; 50 % is chance)."
         if passed
         else f"The turns before the replies distinguish the data from the reference with "

@@ -109,10 +109,12 @@ def _detection_lines(results: JudgementResults) -> Iterator[str]:
         if row.evaluator == PEOPLE:
             bounds = f"95 % {100 * row.low:.0f} to {100 * row.high:.0f}"
             against = "random replies" if row.system == "random" else one_line(row.system)
-            yield (
-                f"People are right about real and {against} in {of_hundred(row.value)} cases "
-                f"({bounds}); 50 is chance."
+            what = (
+                f"recognise the human reply beside that of {against}"
+                if row.details.get("pairs")
+                else f"are right about real and {against}"
             )
+            yield f"People {what} in {of_hundred(row.value)} cases ({bounds}); 50 is chance."
 
 
 def _ranking_lines(results: JudgementResults) -> Iterator[str]:
