@@ -34,6 +34,7 @@ def score(
     from accelerate import Accelerator
 
     from dialeval.dialogues import write_passages
+    from dialeval.dialogues.storage import batches
     from dialeval.scorers import load_scorer
     from dialeval.scorers.scoring import score_passages
 
@@ -46,6 +47,7 @@ def score(
     scored = score_passages(scorer, passages)
     if accelerator.is_main_process:
         write_passages(scored, output)
-        share = sum(scored["predicted_human"]) / max(1, len(scored))
+        humans = sum(batch["predicted_human"].true_count for batch in batches(scored))
+        share = humans / max(1, len(scored))
         say(f"{len(scored):,} responses, {share:.1%} classified as human: [bold]{output}[/]")
         say(f"[dim]{scorer.signature}[/]")

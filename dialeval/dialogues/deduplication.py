@@ -2,25 +2,33 @@
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
 from dialeval.dialogues.read_options import ReadOptions, ReadReport
+from dialeval.dialogues.row_file import RowFile
+from dialeval.dialogues.storage import BATCH
 from dialeval.dialogues.types import Dialogue, Passage, text_hash
 from dialeval.errors import BadInput
 
+FIELDS = (
+    ("dialogue", "u8"),  # which record or dialogue id
+    ("content", "u8"),  # the words of that dialogue
+    ("pair", "u8"),  # dialogue id and context
+    ("key", "u8"),  # id and author; 0 where not given
+    ("line", "u4"),
+    ("kept", "u1"),  # passed the filters
+)
+CONTENT_FIELDS = (("row", "u8"), ("dialogue", "u8"), ("content", "u8"))
 
-@dataclass
-class RowHashes:
-    """Hashes of the rows, kept until the whole corpus has been read."""
 
-    dialogue: array = field(default_factory=lambda: array("Q"))  # which record or dialogue id
-    content: array = field(default_factory=lambda: array("Q"))  # the words of that dialogue
-    pair: array = field(default_factory=lambda: array("Q"))  # dialogue id and context
-    key: array = field(default_factory=lambda: array("Q"))  # id and author; 0 where not given
-    line: array = field(default_factory=lambda: array("I"))
-    kept: array = field(default_factory=lambda: array("B"))  # passed the filters
+class RowHashes(RowFile):
+    """Hashes of the rows, kept on disk until the whole corpus has been read."""
+
+    def __init__(self, folder: Path | None = None):
+        super().__init__(FIELDS, folder)
+        self._columns: list[array] = [array(kind) for kind in "QQQQIB"]
 
     def append(
         self, passage: Passage, dialogue: Dialogue, record: str, options: ReadOptions, line: int
@@ -40,7 +48,7 @@ class RowHashes:
                 Line of the record; 0 where there is none.
 
         Returns:
-            `None`: The arrays have one more row.
+            `None`: There is one more row, as soon as `finish` was called.
         """
         words = [turn.text for turn in dialogue.turns]
         if dialogue.replies:
@@ -52,36 +60,39 @@ class RowHashes:
             content = text_hash(words)
             given = not dialogue.id.endswith(f"{content:016x}")
             group = record
-        self.dialogue.append(text_hash([group]))
-        self.content.append(content)
-        self.pair.append(text_hash([passage.dialogue_id, *(t.text for t in passage.context)]))
+        pair = text_hash([passage.dialogue_id, *(turn.text for turn in passage.context)])
         number = str(passage.extra.get("hypothesis", ""))  # several answers of one author
-        self.key.append(text_hash([passage.id, passage.author, number]) if given else 0)
-        self.line.append(line)
-        self.kept.append(options.filters(passage))
+        key = text_hash([passage.id, passage.author, number]) if given else 0
+        values = text_hash([group]), content, pair, key, line, options.filters(passage)
+        for column, value in zip(self._columns, values, strict=True):
+            column.append(value)
+        if len(self._columns[0]) >= BATCH:
+            self.finish()
 
-    def extend(self, other: "RowHashes") -> None:
-        for name in self.__dataclass_fields__:
-            getattr(self, name).extend(getattr(other, name))
-            delattr(other, name)  # so that memory never holds both
+    def finish(self) -> None:
+        """Write what was appended."""
+        if self._columns[0]:
+            self.write(**dict(zip(self.dtype.names or (), self._columns, strict=True)))
+        for column in self._columns:
+            del column[:]
 
-    def __getitem__(self, name: str) -> np.ndarray:
-        return np.asarray(getattr(self, name))
 
-
-def dialogue_contents(columns: RowHashes) -> tuple[np.ndarray, np.ndarray]:
-    """One hash per dialogue over all its passages, and each passage's dialogue."""
-    dialogues, inverse = np.unique(columns["dialogue"], return_inverse=True)
-    contents = np.zeros(len(dialogues), dtype=np.uint64)
-    np.add.at(contents, inverse, columns["content"])  # wraps around: a hash of the set
-    return contents, inverse
+def dialogue_contents(columns: RowHashes) -> RowFile:
+    """For each row its dialogue, and one hash over all passages of that dialogue."""
+    contents = RowFile(CONTENT_FIELDS)
+    for index, rows in columns.buckets("dialogue"):
+        names, inverse = np.unique(rows["dialogue"], return_inverse=True)
+        hashes = np.zeros(len(names), dtype=np.uint64)
+        np.add.at(hashes, inverse, rows["content"])  # wraps around: a hash of the set
+        contents.write(row=index, dialogue=rows["dialogue"], content=hashes[inverse])
+    return contents
 
 
 def select_rows(
     columns: RowHashes,
     report: ReadReport,
     options: ReadOptions,
-    elsewhere: np.ndarray,
+    elsewhere: RowFile,
     row_paths: "RowPaths",
 ) -> np.ndarray:
     """A mask of the rows to keep.
@@ -93,60 +104,82 @@ def select_rows(
             Gets the counts of what is left out.
         options (`ReadOptions`):
             Whether duplicates are kept, and bad records skipped.
-        elsewhere (`np.ndarray`):
-            Hashes of dialogues in files of other splits.
+        elsewhere (`RowFile`):
+            What [`dialogue_contents`] gives for files of other splits.
         row_paths (`RowPaths`):
             For error messages.
 
     Returns:
         `np.ndarray`: One boolean for each row.
     """
-    contents, inverse = dialogue_contents(columns)
-    seen = np.isin(contents, elsewhere)
-    repeated = np.zeros_like(seen) if options.keep_duplicates else _repeated(contents, inverse)
-    report.seen_elsewhere = int(seen.sum())
-    report.duplicate_dialogues = int((repeated & ~seen).sum())
-    keep = ~(seen | repeated)[inverse]
-    _drop_repeated_keys(keep, columns["key"], columns["line"], report, options, row_paths)
-    broken = np.unique(columns["pair"][keep & (columns["kept"] == 0)])
-    filtered = keep & np.isin(columns["pair"], broken)
-    report.filtered = int(filtered.sum())
-    return keep & ~filtered
+    keep = np.ones(len(columns), dtype=bool)
+    with dialogue_contents(columns) as contents:
+        _drop_dialogues(keep, contents, elsewhere, report, options.keep_duplicates)
+    _drop_repeated_keys(keep, columns, report, options, row_paths)
+    if any((chunk["kept"] == 0).any() for chunk in columns.chunks()):
+        _drop_broken_pairs(keep, columns, report)
+    return keep
 
 
-def _repeated(contents: np.ndarray, inverse: np.ndarray) -> np.ndarray:
-    """A mask of the dialogues that have the same words as an earlier one."""
-    first_row = np.full(len(contents), len(inverse))
-    np.minimum.at(first_row, inverse, np.arange(len(inverse)))
-    order = np.argsort(first_row, kind="stable")
-    repeated = np.ones(len(contents), dtype=bool)
-    repeated[order[np.unique(contents[order], return_index=True)[1]]] = False
-    return repeated
+def _drop_dialogues(
+    keep: np.ndarray,
+    contents: RowFile,
+    elsewhere: RowFile,
+    report: ReadReport,
+    keep_duplicates: bool,
+) -> None:
+    """Drop dialogues with the same words as an earlier one, or as one of other files."""
+    number = max(contents.bucket_count, elsewhere.bucket_count)
+    sides = zip(
+        contents.buckets("content", number), elsewhere.buckets("content", number), strict=True
+    )
+    for (_, rows), (_, others) in sides:
+        rows = rows[np.argsort(rows["row"])]
+        dialogue, content = rows["dialogue"], rows["content"]
+        seen = np.isin(content, others["content"])
+        _, first, inverse = np.unique(content, return_index=True, return_inverse=True)
+        repeated = (dialogue != dialogue[first][inverse]) & (not keep_duplicates)
+        report.seen_elsewhere += len(np.unique(dialogue[seen]))
+        report.duplicate_dialogues += len(np.unique(dialogue[repeated & ~seen]))
+        keep[rows["row"][seen | repeated]] = False
 
 
 def _drop_repeated_keys(
     keep: np.ndarray,
-    keys: np.ndarray,
-    lines: np.ndarray,
+    columns: RowHashes,
     report: ReadReport,
     options: ReadOptions,
     row_paths: "RowPaths",
 ) -> None:
-    rows = np.flatnonzero(keep & (keys != 0))
-    rows = rows[np.argsort(keys[rows], kind="stable")]
-    again = np.flatnonzero(keys[rows][1:] == keys[rows][:-1]) + 1
-    for at in sorted(again, key=lambda at: rows[at]):
-        row, first = rows[at], rows[at - 1]
+    repeats = [np.zeros((0, 3), dtype=np.int64)]  # row, its line, the line of the earlier one
+    for index, rows in columns.buckets("key"):
+        usable = np.flatnonzero(keep[index])
+        usable = usable[np.argsort(rows["key"][usable], kind="stable")]
+        keys, lines = rows["key"][usable], rows["line"][usable]
+        again = np.flatnonzero(keys[1:] == keys[:-1]) + 1
+        repeats.append(np.column_stack([index[usable[again]], lines[again], lines[again - 1]]))
+    repeated = np.concatenate(repeats)
+    for row, line, first in repeated[np.argsort(repeated[:, 0])]:
         error = BadInput(
-            f"this id and author occurred already in line {lines[first]}.",
+            f"this id and author occurred already in line {first}.",
             row_paths.path(row),
-            int(lines[row]) or None,
+            int(line) or None,
             "Give each response of an author its own id, or skip repeats with --skip-bad.",
         )
         if not options.skip_bad:
             raise error
         report.problems.append(error)
-    keep[rows[again]] = False
+    keep[repeated[:, 0]] = False
+
+
+def _drop_broken_pairs(keep: np.ndarray, columns: RowHashes, report: ReadReport) -> None:
+    """Drop the responses to a context of which a filter left out one."""
+    for index, rows in columns.buckets("pair"):
+        kept = keep[index]
+        broken = np.unique(rows["pair"][kept & (rows["kept"] == 0)])
+        filtered = kept & np.isin(rows["pair"], broken)
+        report.filtered += int(filtered.sum())
+        keep[index[filtered]] = False
 
 
 class RowPaths:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from dialeval.dialogues.sources import BadInput
-from dialeval.dialogues.splits import row_hashes
+from dialeval.dialogues.splits import hash_batches
 from dialeval.dialogues.storage import Passages
 from dialeval.dialogues.types import text_hash
 
@@ -14,16 +14,48 @@ def partners(one: Passages, other: Passages) -> tuple[np.ndarray, np.ndarray]:
     They are matched by id, and the rest by the words of the context; the k-th answer of one to a
     question is matched with the other's k-th.
     """
-    left, right = _match(row_hashes(one, ["id"]), row_hashes(other, ["id"]))
-    lone = np.setdiff1d(np.arange(len(one)), left), np.setdiff1d(np.arange(len(other)), right)
-    if all(map(len, lone)):
-        more_left, more_right = _match(
-            row_hashes(one, ["context"])[lone[0]], row_hashes(other, ["context"])[lone[1]]
-        )
-        left = np.concatenate([left, lone[0][more_left]])
-        right = np.concatenate([right, lone[1][more_right]])
+    left, right = _matches(one, other, "id", None, None)
+    rest = np.ones(len(one), dtype=bool), np.ones(len(other), dtype=bool)
+    rest[0][left], rest[1][right] = False, False
+    if all(mask.any() for mask in rest):
+        more = _matches(one, other, "context", *rest)
+        left, right = np.concatenate([left, more[0]]), np.concatenate([right, more[1]])
     order = np.argsort(left)
     return left[order], right[order]
+
+
+def _matches(
+    one: Passages,
+    other: Passages,
+    column: str,
+    rows: np.ndarray | None,
+    other_rows: np.ndarray | None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rows with equal keys among some of two sides; the smaller side alone is kept in memory."""
+    if len(one) > len(other):
+        right, left = _matches(other, one, column, other_rows, rows)
+        return left, right
+    index, keys = _keys(one, column, rows)
+    other_index, other_keys = _keys(other, column, other_rows, np.unique(keys))
+    left, right = _match(keys, other_keys)
+    return index[left], other_index[right]
+
+
+def _keys(
+    passages: Passages, column: str, rows: np.ndarray | None, wanted: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and the hashes of a column in them: of some rows, and with hashes among some."""
+    indices, parts, start = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.uint64)], 0
+    for hashes in hash_batches(passages, [column]):
+        kept = np.ones(len(hashes), dtype=bool)
+        if rows is not None:
+            kept &= rows[start : start + len(hashes)]
+        if wanted is not None:
+            kept &= np.isin(hashes, wanted)
+        indices.append(start + np.flatnonzero(kept))
+        parts.append(hashes[kept])
+        start += len(hashes)
+    return np.concatenate(indices), np.concatenate(parts)
 
 
 _EMPTY = np.uint64(text_hash([""]))

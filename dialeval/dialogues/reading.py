@@ -1,8 +1,9 @@
 """From files to passages: parse, check, cut, filter and de-duplicate in one stream.
 
 What must be compared over the whole corpus (duplicate dialogues, duplicate ids, pairs that a
-filter breaks) is kept as 64-bit hashes, about 40 bytes a passage, and resolved in a second pass
-over the Arrow file. So memory does not grow with the length of the texts.
+filter breaks) is kept as 64-bit hashes on disk, about 40 bytes a passage, and resolved a bucket of
+equal hashes at a time, before a second pass over the Arrow file. So memory grows by one byte a
+passage.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -26,6 +27,7 @@ from dialeval.dialogues.roles import (
     check_role_exists,
     with_side,
 )
+from dialeval.dialogues.row_file import RowFile
 from dialeval.dialogues.sources import BadInput, Source, line_spans
 from dialeval.dialogues.storage import BATCH, PassageFile, Passages, encode, scratch
 from dialeval.dialogues.types import Dialogue, Passage
@@ -119,14 +121,9 @@ def read(
     check_role_exists(options.role, report.speakers, str(paths[0]))
     if options.side and not options.role:
         check_one_role(report.roles, str(paths[0]), report.dialogues)
-    elsewhere = _contents(against, options)
-    keep = select_rows(
-        columns,
-        report,
-        options,
-        elsewhere,
-        RowPaths([task.path for task in tasks], [file.rows for file in files]),
-    )
+    row_paths = RowPaths([task.path for task in tasks], [file.rows for file in files])
+    with columns, _contents(against, options) as elsewhere:
+        keep = select_rows(columns, report, options, elsewhere, row_paths)
     passages = _rewrite(files, keep)
     report.passages = len(passages)
     return passages, report
@@ -172,7 +169,7 @@ def _add_rows(progress: Callable[[int], Any], done: int) -> Callable[[int], Any]
 
 def _read_task(task: _Task, progress: Callable[[int], Any] = lambda _: None) -> _Part:
     source, format, options = task.source(), find_format(task.format), task.options
-    report, columns = ReadReport(), RowHashes()
+    report, columns = ReadReport(), RowHashes(task.folder)
     cut = replace(options.cut, role=options.role) if options.role else options.cut
     needs_context = format.needs_context and not cut.openings
     with PassageFile(folder=task.folder) as file:
@@ -204,20 +201,22 @@ def _read_task(task: _Task, progress: Callable[[int], Any] = lambda _: None) -> 
         if waiting:
             file.write(encode(waiting))
         progress(file.rows)
+    columns.finish()
     report.problems, report.skipped = source.problems, source.skipped
     report.notes = source.notes
     report.clashes = source.clashes
     return file, columns, report
 
 
-def _contents(paths: Sequence[Path | str], options: ReadOptions) -> np.ndarray:
+def _contents(paths: Sequence[Path | str], options: ReadOptions) -> RowFile:
     """Hashes of the dialogues in other files."""
     columns = RowHashes()
     for task in (task for path in paths for task in _tasks(str(path), options)):
         file, part, _ = _read_task(task)
         file.path.unlink()
         columns.extend(part)
-    return dialogue_contents(columns)[0]
+    with columns:
+        return dialogue_contents(columns)
 
 
 def _rewrite(files: list[PassageFile], keep: np.ndarray) -> Passages:

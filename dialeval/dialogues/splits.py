@@ -1,13 +1,14 @@
 """Splits and folds by dialogue, from a hash: adding data never moves an example."""
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dialeval.dialogues.row_file import RowFile
 from dialeval.dialogues.sources import BadInput
 from dialeval.dialogues.storage import PassageFile, Passages, batches
 from dialeval.dialogues.types import text_hash
@@ -140,15 +141,31 @@ def sample_dialogues(
     """
     if limit >= len(passages):
         return passages
-    dialogue = row_hashes(passages, ["dialogue_id"])
-    _, unit = np.unique(dialogue, return_inverse=True)
-    order = np.argsort(unit, kind="stable")
-    start = np.searchsorted(unit[order], np.arange(unit.max() + 1))
-    index = np.empty(len(unit), dtype=np.int64)
-    index[order] = np.arange(len(unit)) - start[unit[order]]  # in its dialogue
-    rank = np.random.default_rng(seed).permutation(unit.max() + 1)[unit]
-    first = np.flatnonzero(index < per_dialogue)
-    return passages.select(np.sort(first[np.argsort(rank[first], kind="stable")][:limit]))
+    rng = np.random.default_rng(seed)
+    with RowFile([("dialogue", "u8")]) as rows:
+        for hashes in hash_batches(passages, ["dialogue_id"]):
+            rows.write(dialogue=hashes)
+        counts = [len(np.unique(part["dialogue"])) for _, part in rows.buckets("dialogue")]
+        rank = np.arange(sum(counts), dtype=np.uint32)  # of every dialogue, by its hash
+        rng.shuffle(rank)
+        ranks = np.split(rank, np.cumsum(counts)[:-1])
+        drawn = [np.zeros((0, 2), dtype=np.int64)]
+        for (index, part), of_bucket in zip(rows.buckets("dialogue"), ranks, strict=True):
+            _, unit = np.unique(part["dialogue"], return_inverse=True)
+            possible = np.flatnonzero(of_bucket[unit] < limit)  # a dialogue has a passage or more
+            possible = possible[_occurrence(unit[possible]) < per_dialogue]
+            drawn.append(np.column_stack([of_bucket[unit[possible]], index[possible]]))
+    order, row = np.concatenate(drawn).T
+    return passages.select(np.sort(row[np.lexsort([row, order])][:limit]))
+
+
+def _occurrence(values: np.ndarray) -> np.ndarray:
+    """How often the value of each row occurred before it."""
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    before = np.empty(len(values), dtype=np.int64)
+    before[order] = np.arange(len(values)) - np.searchsorted(ordered, ordered)
+    return before
 
 
 @dataclass(frozen=True)
@@ -214,14 +231,20 @@ def dialogue_ids(passages: Passages) -> set[str]:
 
 def row_hashes(passages: Passages, columns: Iterable[str]) -> np.ndarray:
     """A 64-bit number for the texts in some columns of each row."""
-    columns = list(columns)
     hashes = np.empty(len(passages), dtype=np.uint64)
     start = 0
-    for batch in batches(passages):
-        for row in zip(*(_texts(batch[name]) for name in columns), strict=True):
-            hashes[start] = text_hash(row)
-            start += 1
+    for part in hash_batches(passages, columns):
+        hashes[start : start + len(part)] = part
+        start += len(part)
     return hashes
+
+
+def hash_batches(passages: Passages, columns: Iterable[str]) -> Iterator[np.ndarray]:
+    """[`row_hashes`] of one batch of rows after the other."""
+    columns = list(columns)
+    for batch in batches(passages):
+        rows = zip(*(_texts(batch[name]) for name in columns), strict=True)
+        yield np.fromiter(map(text_hash, rows), dtype=np.uint64, count=batch.num_rows)
 
 
 def _texts(column: pa.Array) -> list[str]:

@@ -17,10 +17,10 @@ from typing import IO, Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as parquet
-from datasets import Dataset, Features, List, Value
+from datasets import Dataset, DatasetInfo, Features, List, Value
 from datasets.fingerprint import generate_random_fingerprint
 from datasets.formatting import query_table
-from datasets.table import MemoryMappedTable
+from datasets.table import InMemoryTable, MemoryMappedTable
 
 from dialeval.dialogues.sources import BadInput
 from dialeval.dialogues.types import Passage, Turn
@@ -77,6 +77,14 @@ def batches(passages: Passages, size: int = BATCH) -> Iterator[pa.RecordBatch]:
         # What `with_format("arrow")` does, without a deep copy of the data set.
         part = query_table(passages.data, rows, passages._indices)
         yield part.combine_chunks().to_batches()[0]
+
+
+def windows(passages: Passages, size: int) -> Iterator[Passages]:
+    """Tables of `size` passages each, in memory; the last one may be smaller."""
+    for batch in batches(passages, size):
+        table = InMemoryTable(pa.Table.from_batches([batch]))
+        info = DatasetInfo(features=passages.features)
+        yield Dataset(table, info, fingerprint=generate_random_fingerprint())
 
 
 def _is_file(passages: Passages) -> bool:

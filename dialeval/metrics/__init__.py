@@ -1,4 +1,8 @@
-"""Metrics: numbers from scores, their intervals and significance tests."""
+"""Metrics: numbers from scores, their intervals and significance tests.
+
+Functions import scipy where they need it: a command that refuses its input needs none of it, and
+scipy.stats takes longer to load than everything else here.
+"""
 
 from dialeval.metrics.adversuc import adversuc, auroc, tpr_at_fpr
 from dialeval.metrics.distinct import distinct

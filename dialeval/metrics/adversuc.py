@@ -5,7 +5,6 @@ from typing import TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import rankdata
 
 from dialeval.metrics.checks import Ids, encode_ids, scores_and_labels, units_of
 from dialeval.metrics.intervals import IntervalSettings, balanced_interval, interval
@@ -160,6 +159,8 @@ def auroc(scores: ArrayLike, labels: ArrayLike) -> float:
         >>> auroc([0.9, 0.6, 0.6, 0.1], [1, 1, 0, 0])  # 3.5 of 4 combinations
         0.875
     """
+    from scipy.stats import rankdata
+
     values, human = scores_and_labels(scores, labels)
     humans, machines = int(human.sum()), int((~human).sum())
     above = rankdata(values)[human].sum() - humans * (humans + 1) / 2

@@ -9,7 +9,6 @@ from typing import TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import norm
 
 from dialeval.metrics.checks import Ids, both_kinds, numbers, units_of
 from dialeval.metrics.resampling import resampled_sums
@@ -48,6 +47,8 @@ def wilson(successes: float, n: float, level: float = 0.95) -> tuple[float, floa
         >>> low, round(high, 4)  # the upper bound is z² / (n + z²)
         (0.0, 0.2775)
     """
+    from scipy.stats import norm
+
     if not 0 <= successes <= n or n <= 0:
         raise ValueError(f"Expected 0 <= successes <= n and n > 0, got {successes:g} of {n:g}.")
     z, share = norm.ppf(_tails(level)[1]), successes / n
@@ -339,6 +340,8 @@ def _bca(
     table: np.ndarray, statistic: Statistic, resampled: np.ndarray, tails: np.ndarray
 ) -> np.ndarray:
     """The tails, shifted by the bias of the resamples and the skew of the jackknife."""
+    from scipy.stats import norm
+
     if not len(resampled):
         return tails
     rows, counts = np.unique(table, axis=0, return_counts=True)

@@ -7,7 +7,6 @@ from typing import TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import binom
 
 from dialeval.metrics.checks import Ids, numbers, units_of, zeros_and_ones
 from dialeval.metrics.intervals import ratio, sums_interval
@@ -146,6 +145,8 @@ def mcnemar(first_correct: ArrayLike, second_correct: ArrayLike) -> McNemarResul
         >>> mcnemar([1, 1, 1, 1, 0], [0, 0, 0, 1, 0])  # 3 to 0: two of eight outcomes
         {'p': 0.25, 'only_first': 3, 'only_second': 0}
     """
+    from scipy.stats import binom
+
     first = zeros_and_ones(first_correct, "first_correct")
     second = zeros_and_ones(second_correct, "second_correct", len(first))
     only_first, only_second = int((first & ~second).sum()), int((second & ~first).sum())

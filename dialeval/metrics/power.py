@@ -2,7 +2,6 @@
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import norm
 
 from dialeval.metrics.checks import Ids, numbers, units_of
 from dialeval.metrics.intervals import interval
@@ -30,6 +29,8 @@ def minimum_detectable(signs: ArrayLike, groups: Ids | None = None, alpha: float
         >>> round(minimum, 4)  # .5 + (1.645 + .842) / (2 * sqrt(400)) + 1 / (2 * 400)
         0.5634
     """
+    from scipy.stats import norm
+
     gains = _gains(signs, groups)
     n = len(np.asarray(signs))
     error = np.sqrt(max(np.square(gains).sum(), n / 2)) / n  # ties must not promise certainty
@@ -108,6 +109,8 @@ def _sign_flip_p(gains: np.ndarray) -> float:
     half a step below it. Without that correction 50 pairs would need 31 correct ones to be
     significant, and in the exact test they need 32.
     """
+    from scipy.stats import norm
+
     deviation = np.sqrt(np.square(gains).sum())
     return float(norm.sf((gains.sum() - _half_step(gains)) / deviation)) if deviation else 1.0
 

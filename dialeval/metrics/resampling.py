@@ -17,7 +17,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import fft
 
 _CELLS = 200_000  # counts or draws in memory at once: more would not fit into a CPU cache
 _MULTINOMIAL_COST = 16  # a multinomial count costs as much as this many single draws
@@ -74,6 +73,8 @@ def _draw_units(table: np.ndarray, resamples: int, rng: np.random.Generator) -> 
 
 def _shift_units(table: np.ndarray, resamples: int, rng: np.random.Generator) -> np.ndarray:
     """Sums of drawn counts and of their cyclic shifts, by a cross-correlation."""
+    from scipy import fft
+
     units, sums = len(table), np.empty((resamples, table.shape[1]))
     spectrum = fft.rfft(table[rng.permutation(units)], axis=0)  # (frequencies, columns)
     per_draw = units // _STRIDE

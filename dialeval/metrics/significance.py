@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import binom, hypergeom, norm, permutation_test
 
 from dialeval.metrics.resampling import resampled_sums
 
@@ -66,6 +65,8 @@ def sign_flip_test(differences: ArrayLike, seed: int, resamples: int = 9_999) ->
         >>> sign_flip_test([1, 1, 1, 1], seed=0)  # one of 16 combinations of signs
         0.0625
     """
+    from scipy.stats import norm
+
     values = np.asarray(differences, dtype=float)
     values = values[values != 0]  # a zero has no sign, so it never changes the sum
     if not len(values):
@@ -99,6 +100,8 @@ def exchange_test(first: ArrayLike, second: ArrayLike, seed: int, resamples: int
         >>> round(exchange_test([1, 1, 1], [0, 0, 0], seed=0), 3)  # one of 20 permutations
         0.05
     """
+    from scipy.stats import hypergeom, norm
+
     samples = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     sizes, pool = [len(sample) for sample in samples], np.concatenate(samples)
     if np.ptp(pool) == 0:
@@ -140,6 +143,8 @@ def bootstrap_ratios(
 
 def _exact_sign_flips(differences: np.ndarray) -> float:
     """P(sum >= observed), from the distribution of the sum of the positive ones."""
+    from scipy.stats import binom
+
     distribution = np.ones(1)
     for size, count in zip(*np.unique(np.abs(differences), return_counts=True), strict=True):
         spread = np.zeros(size * count + 1)
@@ -160,6 +165,8 @@ def _permutations(
     seed: int,
     resamples: int,
 ) -> float:
+    from scipy.stats import permutation_test
+
     result = permutation_test(
         samples,
         statistic,

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.stats import norm
 
 
 def with_seed_variance(
@@ -38,6 +37,8 @@ def with_seed_variance(
         >>> round(low, 4), round(high, 4)  # .03 and 1.96 * sqrt(2) * .02 make .063
         (0.437, 0.563)
     """
+    from scipy.stats import norm
+
     if len(seeds) < 2:
         return low, high
     spread = float(norm.ppf((1 + level) / 2) * np.sqrt(2) * np.std(seeds, ddof=1))

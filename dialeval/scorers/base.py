@@ -21,6 +21,9 @@ class Scorer(Protocol):
             Whether a higher score means human.
         decision (`Decision`):
             From which score on a response is predicted human, and how that was chosen.
+
+    A scorer whose scores depend on the other passages sets `takes_all_passages = True`; large files
+    are given to others a part at a time.
     """
 
     kind: str

@@ -272,6 +272,7 @@ class ShuffledContextScorer(_ContextAblation):
     """
 
     kind = "shuffled-context"
+    takes_all_passages = True
 
     def __init__(
         self, scorer: Any, seed: int = 0, name: str = "", decision: Decision | None = None
@@ -325,9 +326,10 @@ def _without_context(passage: Passage) -> Passage:
 def _length_features(passages: Passages | Sequence[Passage]) -> np.ndarray:
     """Length, its logarithm, and their squares, shape `(n, 4)`."""
     if isinstance(passages, Dataset):
-        responses = [text for batch in batches(passages) for text in batch["response"].to_pylist()]
+        parts = (batch["response"].to_pylist() for batch in batches(passages))
+        responses = (text for part in parts for text in part)
     else:
-        responses = [passage.response for passage in passages]
-    lengths = np.array([count_tokens(text) for text in responses], dtype=float)
+        responses = (passage.response for passage in passages)
+    lengths = np.fromiter(map(count_tokens, responses), dtype=float, count=len(passages))
     logs = np.log1p(lengths)
     return np.column_stack([lengths, logs, lengths**2, logs**2])

@@ -59,6 +59,7 @@ class NeuralScorer:
 
     kind = "neural"
     higher_is_human = True
+    takes_all_passages = True  # it divides them itself, with one bar for all
 
     def __init__(
         self,

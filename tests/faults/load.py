@@ -4,6 +4,7 @@ endpoint 2 2000        requests to a server with 2 s latency and 30 % errors, 20
 cache 4 20000          processes that append to one scoring cache
 annotators 20 60       people who annotate at the same time, for some seconds
 passages 1000000       passages through `evaluate --limit 1000` and `score`, against a tenth
+piles 1000000          conversations through an unpaired `evaluate --limit 1000`, against a tenth
 """
 
 import asyncio
@@ -31,6 +32,10 @@ from tests.judgements.annotation import Client, Server, make_store
 _EVALUATE = (
     "evaluate --human human.jsonl --system bot=bot.jsonl --limit 1000 --evaluator surface "
     "--folds 2 --seeds 1 --no-twins --no-length-matched --normalise off -o runs/{}"
+)
+_PILES = (
+    "evaluate --human human.jsonl --system bot=bot.jsonl --role assistant --limit 1000 "
+    "--evaluator surface --folds 2 --seeds 1 -o run"
 )
 _SCORE = "score -d length --data bot.jsonl -o scored.jsonl --device cpu"
 
@@ -211,16 +216,73 @@ def write_big(folder: Path, number: int) -> None:
                 file.write(json.dumps(record) + "\n")
 
 
-def peak(argv: list[str], folder: Path) -> tuple[float, float]:
-    """The largest resident memory of a command in MB, and its CPU seconds."""
+def peak(argv: list[str], folder: Path) -> str:
+    """The largest memory of a command, and its CPU seconds.
+
+    Resident memory has the pages of mapped files too, which the system takes back when it needs
+    them; anonymous memory is what the command holds.
+    """
     process = subprocess.Popen(
         [sys.executable, "-m", "dialeval", *argv], cwd=folder,
         stdout=subprocess.DEVNULL, env={**os.environ, "DIALEVAL_QUIET": "1"},
     )  # fmt: skip
-    _, status, used = os.wait4(process.pid, 0)
+    anonymous, ended = 0.0, 0
+    while not ended:
+        anonymous = max(anonymous, _anonymous(process.pid))
+        time.sleep(0.02)
+        ended, status, used = os.wait4(process.pid, os.WNOHANG)
     process.returncode = os.waitstatus_to_exitcode(status)
     assert process.returncode == 0, f"{argv}: exit {process.returncode}"
-    return used.ru_maxrss / 1024, used.ru_utime + used.ru_stime
+    cpu = used.ru_utime + used.ru_stime
+    return f"{used.ru_maxrss / 1024:.0f} MB resident, {anonymous:.0f} MB anonymous, {cpu:.0f} CPU s"
+
+
+def _anonymous(process: int) -> float:
+    """Anonymous memory of a process in MB; 0 where the system does not say."""
+    with suppress(OSError):
+        for line in Path(f"/proc/{process}/status").read_text("utf-8").splitlines():
+            if line.startswith("RssAnon:"):
+                return int(line.split()[1]) / 1024
+    return 0.0
+
+
+def write_conversations(folder: Path, number: int) -> None:
+    """Conversations of six turns: of humans, and a tenth as many of a system."""
+    import json
+
+    for name, count in (("human", number), ("bot", max(number // 10, 1_000))):
+        rng = random.Random(name)
+        with (folder / f"{name}.jsonl").open("w", encoding="utf-8") as file:
+            for row in range(count):
+                messages = [
+                    {
+                        "role": ("user", "assistant")[turn % 2],
+                        "content": " ".join(
+                            f"w{rng.randrange(5000)}" for _ in range(rng.randrange(4, 16))
+                        ),
+                    }
+                    for turn in range(6)
+                ]
+                file.write(json.dumps({"id": f"{name}-{row}", "messages": messages}) + "\n")
+
+
+def piles(number: int = 1_000_000) -> str:
+    """Evaluate two piles: what is held does not depend on the number of conversations.
+
+    Args:
+        number (`int`):
+            Conversations; a tenth is measured first.
+
+    Returns:
+        `str`: Lines of figures.
+    """
+    lines = []
+    for size in (number // 10, number):
+        with tempfile.TemporaryDirectory() as name:
+            write_conversations(Path(name), size)
+            lines.append(f"piles: evaluate, {size:,}: {peak(_PILES.split(), Path(name))}")
+            print(lines[-1], flush=True)
+    return "\n".join(lines)
 
 
 def passages(number: int = 1_000_000) -> str:
@@ -246,15 +308,15 @@ def passages(number: int = 1_000_000) -> str:
             save_scorer(LengthScorer.fit(pairs), folder / "length")
             write_big(folder, size)
             for command in (_EVALUATE.format(size), _SCORE):
-                memory, cpu = peak(command.split(), folder)
-                verb = command.split()[0]
-                lines.append(f"passages: {verb}, {size:,}: {memory:.0f} MB, {cpu:.0f} CPU s")
+                words = command.split()
+                lines.append(f"passages: {words[0]}, {size:,}: {peak(words, folder)}")
                 print(lines[-1], flush=True)
     return "\n".join(lines)
 
 
 PARTS: dict[str, Callable[..., str]] = {
     "endpoint": endpoint, "cache": cache, "annotators": annotators, "passages": passages,
+    "piles": piles,
 }  # fmt: skip
 
 
