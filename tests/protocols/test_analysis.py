@@ -10,6 +10,7 @@ from sklearn.metrics import average_precision_score
 from dialeval.commands import main
 from dialeval.dialogues import BadInput, Passage, Turn, to_passages, write_passages
 from dialeval.metrics.analysis_results import AnalysisResults
+from dialeval.protocols.analysis import bruni
 from dialeval.protocols.analysis.decisions import Decisions, decide, with_random_replies
 from dialeval.protocols.analysis.errors import reliability_curve
 from dialeval.protocols.analysis.kannan import rankings, sample_responses
@@ -65,6 +66,45 @@ def test_a_lover_of_length_is_recognised():
     assert short.score < long.score
     assert not results.select("cosine_gap") and not results.select("attention_on_response")
     assert {picture.method for picture in results.pictures} == {"occlusion"}
+
+
+class Refuser(LengthLover):
+    """A discriminator that takes everything for a machine's."""
+
+    name = "no"
+
+    def __call__(self, passages):
+        return np.zeros(len(passages))
+
+
+class Embedder(Refuser):
+    """The same with a vector for every text, of which there are two."""
+
+    def embed(self, texts):
+        numbers = [int(text.split()[1]) // 4 for text in texts]
+        return np.array([[1.0, number % 2] for number in numbers])
+
+
+def test_a_discriminator_that_calls_everything_a_machine_is_right_in_half_of_the_cases():
+    rows = passages(40)
+    bots = [row.with_response(f"{row.response} {n}", "bot") for row in rows for n in range(5)]
+    results = analyse(Refuser(), [*rows[::2], *bots], QUICK)
+    accuracy = results.get("accuracy", "", "no")
+    assert accuracy.value == 0.5 and accuracy.low < 0.5 < accuracy.high
+
+
+def test_cosines_of_one_dialogue_are_one_piece_of_evidence():
+    def width(dialogue_of):
+        human = [
+            Passage((Turn("A", f"a {4 * (n // 20)}"),), "b 0", "human", str(n), dialogue_of(n))
+            for n in range(200)
+        ]
+        rows = [*human, *(row.with_response(row.context[0].text, "bot") for row in human)]
+        [gap] = bruni.cosine_results(Embedder(), decide(Embedder(), rows), 0, "")
+        assert gap.details["sides"] == "true" and gap.low < gap.value < gap.high
+        return gap.high - gap.low
+
+    assert width(lambda n: f"d{n // 20}") > 2 * width(lambda n: f"d{n}")
 
 
 def test_planted_words_openers_and_formats_are_found():

@@ -10,6 +10,8 @@ from scipy.stats import ranksums
 
 from dialeval.dialogues import Passage
 from dialeval.metrics.analysis_results import OUTCOMES, WordPicture
+from dialeval.metrics.checks import encode_ids
+from dialeval.metrics.intervals import class_sums, interval, ratio, sums_interval
 from dialeval.metrics.results import Result
 from dialeval.models.batching import pad
 from dialeval.protocols.analysis.decisions import Decisions
@@ -76,7 +78,7 @@ def cosine_results(
         decisions (`Decisions`):
             What it decided.
         seed (`int`):
-            Seed of the sample where there are many.
+            Seed of the sample where there are many, and of the bootstrap over dialogues.
         signature (`str`):
             How it was computed.
 
@@ -89,32 +91,41 @@ def cosine_results(
     values = cosines(scorer, [decisions.passages[row] for row in rows])
     if values is None:
         return
+    names = decisions.dialogues
     sides = {"judged": decisions.predicted[rows], "true": decisions.human[rows]}
-    for name, positive in sides.items():
+    for side, positive in sides.items():
         if positive.all() or not positive.any():
             continue
         first, second = values[positive], values[~positive]
         test = ranksums(first, second)  # the two-sample Wilcoxon test of the paper
-        error = np.sqrt(first.var() / len(first) + second.var() / len(second))
-        gap = float(first.mean() - second.mean())
+        table = class_sums(values, positive, encode_ids([names[row] for row in rows], len(rows)))
+        low, high = sums_interval(table, _gap, seed=seed)
         details = {
-            "sides": name, "positive": float(first.mean()), "negative": float(second.mean()),
+            "sides": side, "positive": float(first.mean()), "negative": float(second.mean()),
             "z": float(test.statistic), "p_value": float(test.pvalue),
         }  # fmt: skip
         yield Result(
             "cosine_gap",
             "",
             scorer.name,
-            gap,
-            gap - 1.96 * error,
-            gap + 1.96 * error,
+            float(first.mean() - second.mean()),
+            low,
+            high,
             len(values),
             signature,
             details,
         )
 
 
-def attention_results(scorer: Any, decisions: Decisions, signature: str) -> Iterator[Result]:
+def _gap(sums: np.ndarray) -> np.ndarray:
+    """The mean of the first class minus that of the second."""
+    gap: np.ndarray = ratio(sums[..., :2]) - ratio(sums[..., 2:])
+    return gap
+
+
+def attention_results(
+    scorer: Any, decisions: Decisions, seed: int, signature: str
+) -> Iterator[Result]:
     """Share of the attention on the response for each outcome.
 
     Args:
@@ -122,6 +133,8 @@ def attention_results(scorer: Any, decisions: Decisions, signature: str) -> Iter
             The discriminator.
         decisions (`Decisions`):
             What it decided.
+        seed (`int`):
+            Seed of the bootstrap over dialogues.
         signature (`str`):
             How it was computed.
 
@@ -130,22 +143,22 @@ def attention_results(scorer: Any, decisions: Decisions, signature: str) -> Iter
     """
     if not has_attention(scorer):
         return
-    outcomes = decisions.outcomes
+    outcomes, dialogues = decisions.outcomes, decisions.dialogues
     for outcome in OUTCOMES:
         rows = np.flatnonzero(outcomes == outcome)[:_MOST]
         if not len(rows):
             continue
         weights = attribute(scorer, [decisions.passages[row] for row in rows], "attention")
         masses = np.array([row.response_mass for row in weights])
-        error = 1.96 * masses.std() / np.sqrt(len(masses))
-        mean = float(masses.mean())
+        groups = [dialogues[row] for row in rows]
+        low, high = interval(masses, groups, method="auto", seed=seed)
         yield Result(
             "attention_on_response",
             outcome,
             scorer.name,
-            mean,
-            mean - error,
-            mean + error,
+            float(masses.mean()),
+            low,
+            high,
             len(masses),
             signature,
         )

@@ -10,7 +10,7 @@ import numpy as np
 from dialeval.dialogues import BadInput, Passage, to_passages
 from dialeval.dialogues.tokens import count_tokens
 from dialeval.metrics.analysis_results import OUTCOMES
-from dialeval.metrics.intervals import interval
+from dialeval.metrics.intervals import balanced_interval, interval
 from dialeval.scorers.base import is_human
 
 HUMAN = "human"
@@ -85,6 +85,25 @@ class Decisions:
             wrong.astype(float), groups, method="auto", resamples=resamples, seed=seed
         )
         return float(wrong.mean()), low, high
+
+    def accuracy(self, resamples: int, seed: int) -> tuple[float, float, float]:
+        """Mean of the accuracies on human and on machine responses, with its interval.
+
+        With nine machines to a human, who calls everything a machine is right in half of the cases.
+
+        Args:
+            resamples, seed (`int`):
+                Of the bootstrap over dialogues.
+
+        Returns:
+            `tuple[float, float, float]`: The accuracy and its bounds.
+        """
+        correct = self.correct.astype(float)
+        value = (correct[self.human].mean() + correct[~self.human].mean()) / 2
+        low, high = balanced_interval(
+            correct, self.human, self.dialogues, resamples=resamples, seed=seed
+        )
+        return float(value), low, high
 
 
 def decide(scorer: Any, passages: Sequence[Passage], seed: int = 0) -> Decisions:

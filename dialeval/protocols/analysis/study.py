@@ -66,7 +66,7 @@ class _Study:
         bins = tuple(errors.error_bins(decisions, self.run.resamples, self.run.seed))
         self.on_progress(2, _PARTS, "states and attention")
         results += bruni.cosine_results(self.scorer, decisions, self.run.seed, self.signature)
-        results += bruni.attention_results(self.scorer, decisions, self.signature)
+        results += bruni.attention_results(self.scorer, decisions, self.run.seed, self.signature)
         self.on_progress(3, _PARTS, "words")
         features = tuple(typical_features(decisions))
         self.on_progress(4, _PARTS, "pictures")
@@ -98,8 +98,8 @@ class _Study:
 
     def _numbers(self, decisions: Decisions) -> Iterator[Result]:
         name, rows = self.scorer.name, np.ones(len(decisions.human), dtype=bool)
-        error, low, high = decisions.error(rows, self.run.resamples, self.run.seed)
-        yield self._result("accuracy", name, 1 - error, 1 - high, 1 - low, len(rows))
+        accuracy, low, high = decisions.accuracy(self.run.resamples, self.run.seed)
+        yield self._result("accuracy", name, accuracy, low, high, len(rows))
         yield self._result(
             "average_precision", name, kannan.average_precision(decisions), n=len(rows)
         )
@@ -109,9 +109,9 @@ class _Study:
                 "length_correlation", name, value, n=int(chosen.sum()), system=side, p_value=p_value
             )
         for target, labels in (("decisions", decisions.predicted), ("truth", decisions.human)):
-            accuracy = errors.bag_of_words_accuracy(decisions, labels, self.run.seed)
-            if accuracy is not None:
-                yield self._result("bag_of_words", name, accuracy, n=len(rows), system=target)
+            explained = errors.bag_of_words_accuracy(decisions, labels, self.run.seed)
+            if explained is not None:
+                yield self._result("bag_of_words", name, explained, n=len(rows), system=target)
 
     def _result(
         self,

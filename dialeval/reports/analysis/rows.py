@@ -18,7 +18,7 @@ from dialeval.reports.format import (
 from dialeval.reports.sections import TableView
 
 _LABELS = {
-    "accuracy": "accuracy",
+    "accuracy": "accuracy, both sides counting equally",
     "average_precision": "average precision of the human class",
     "length_correlation": "score and length of the response, Spearman",
     "bag_of_words": "balanced accuracy of the response’s words alone in predicting the",
