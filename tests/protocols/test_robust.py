@@ -255,3 +255,9 @@ def test_the_embedded_chats_stand_in_for_absent_threads(monkeypatch, tmp_path):
 def test_a_run_without_strategies_is_refused(tmp_path):
     with pytest.raises(BadInput, match="expected strategies to train against"):
         robust(RobustRun(**TINY, output_dir=str(tmp_path)), CONFIG, AgainstConfig())
+
+
+@pytest.mark.parametrize(("seeds", "words"), [(1, "of one training"), (3, "mean of 3 trainings")])
+def test_the_verdicts_say_how_many_trainings_they_rest_on(seeds, words):
+    [verdicts, *_] = robust_grids(RobustResults(results=(), settings={"seeds": seeds}))
+    assert words in verdicts.caption and "other seeds" in verdicts.caption

@@ -158,9 +158,12 @@ def verdict_grid(results: RobustResults) -> Grid:
                 rows.append(_verdict_row(verdict, strategy))
     heads = ("target", "strategy", "edited", "attack works", "on A-test", "on N-test", "verdict",
              "against more epochs")  # fmt: skip
+    seeds = int(results.settings.get("seeds") or 1)
+    trainings = "one training" if seeds == 1 else f"the mean of {seeds} trainings"
     caption = (
         f"By {NAMES.get(results.measure, results.measure)}. A-train minus N-train, with its "
-        "p-value. A strategy that should not change replies works if they get worse; one that "
+        f"p-value over test dialogues: of {trainings} each, so that what other seeds would change "
+        "is not in it. A strategy that should not change replies works if they get worse; one that "
         "should works if replies stay as good for the old reference, and training against it "
         "should lower that."
     )
