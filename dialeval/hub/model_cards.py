@@ -194,6 +194,7 @@ def _evaluation(item: Item, contents: Contents | None) -> dict[str, Any]:
         "warnings": item.results.get("warnings") or [],
         "systems": (item.results.get("settings") or {}).get("systems") or [],
         "signature": item.results.get("signature"),
+        "shares_contexts": item.results.get("protocol") != "unpaired",
         "has_report": bool(contents and "report.html" in contents.files),
     }
 

@@ -175,3 +175,17 @@ def test_an_edited_card_is_kept_and_a_librarys_is_not(folders, tmp_path):
     _, contents = prepare(tmp_path / "lora", "me/lora")
     assert b"LoRA adapter" in contents.files["README.md"]
     assert contents.read("adapter_config.json")["base_model_name_or_path"] == "me/lora"
+
+
+@pytest.mark.parametrize(
+    ("protocol", "command"), [("evaluation", "compare"), ("unpaired", "report")]
+)
+def test_the_card_of_an_evaluation_names_a_command_that_reads_it(tmp_path, protocol, command):
+    rows = [
+        {**ROW, "metric": metric, "evaluator": "stack"} for metric in ("ere", "human_vs_random")
+    ]
+    results = {"results": rows, "protocol": protocol}
+    card = card_of(Item(tmp_path, "evaluation", "evaluation", results=results), "me/run")
+    assert f"dialeval {command} runs/pulled" in card
+    assert "| all | stack |" in card and "| human | stack |" in card
+    assert "indistinguishable" not in card
