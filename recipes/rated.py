@@ -4,6 +4,7 @@ python recipes/rated.py --data FILE --discriminators runs/a --likelihood smollm2
 """
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -96,7 +97,7 @@ def correlations(
         `dict[str, tuple[Correlation, Correlation]]`: By the name of the metric.
     """
     passages, ratings = read_rated(path)
-    scores = {scorer.name: np.asarray(scorer(to_passages(passages))) for scorer in scorers}
+    scores = scores_by_name(scorers, passages)
     scores["length"] = np.array([count_tokens(row.response) for row in passages], float)
     scores["distinct-2"] = np.array([distinct([row.response])["distinct_2"] for row in passages])
     if known:
@@ -109,6 +110,16 @@ def correlations(
         first = correlate(*sides, "pearson", "item", resampled="items", resamples=1)
         made[name] = first, correlate(*sides, "spearman", "item", resampled="items", seed=seed)
     return made
+
+
+def scores_by_name(scorers: Sequence[Scorer], passages: Sequence[Passage]) -> dict[str, np.ndarray]:
+    """Scores of which higher ones mean human; discriminators of one name are numbered."""
+    rows, times = to_passages(passages), Counter(scorer.name for scorer in scorers)
+    scores: dict[str, np.ndarray] = {}
+    for number, scorer in enumerate(scorers, 1):
+        name = scorer.name if times[scorer.name] == 1 else f"{scorer.name} {number}"
+        scores[name] = np.asarray(scorer(rows)) * (1 if scorer.higher_is_human else -1)
+    return scores
 
 
 def read_rated(path: Path) -> tuple[list[Passage], np.ndarray]:

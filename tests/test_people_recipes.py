@@ -16,7 +16,7 @@ from dialeval.dialogues import Passage, Turn, to_passages, write_passages
 from dialeval.errors import BadInput
 from dialeval.judgements import Judgement
 from dialeval.models.tokenizers import word_tokenizer
-from dialeval.protocols.people import read_scores
+from dialeval.protocols.people import MetricScores, read_scores
 from dialeval.protocols.people.scores import matrices
 from dialeval.protocols.people.systems import (
     RatedSystems,
@@ -195,6 +195,30 @@ def test_rated_correlates_length_and_bleu(run_recipe, tmp_path):
     (tmp_path / "bad.jsonl").write_text('{"context": ["hi"], "response": "yo"}\n')
     with pytest.raises(BadInput, match=r"bad.jsonl:1: expected a rated reply, but KeyError"):
         run_recipe("rated.py", "--data", "bad.jsonl")
+
+
+def test_rated_numbers_discriminators_of_one_name_and_turns_their_scores():
+    class Constant:
+        name = "svm"
+
+        def __init__(self, higher):
+            self.higher_is_human = higher
+
+        def __call__(self, passages):
+            return np.ones(len(passages))
+
+    rated = runpy.run_path(str(RECIPES / "rated.py"))
+    scores = rated["scores_by_name"]([Constant(True), Constant(False)], replies(2))
+    assert {name: values.tolist() for name, values in scores.items()} == {
+        "svm 1": [1.0, 1.0], "svm 2": [-1.0, -1.0]
+    }  # fmt: skip
+
+
+def test_low_scores_that_mean_human_correlate_with_ratings():
+    ratings = {(f"i{n}", "bot"): float(n) for n in range(4)}
+    values = {key: -value for key, value in ratings.items()}
+    scores, rated, *_ = matrices(ratings, MetricScores("lower", values, higher_is_human=False))
+    assert scores.tolist() == rated.tolist()
 
 
 def test_a_parrot_gives_no_likelihoods():

@@ -113,7 +113,10 @@ def read_scores(path: Path | str, threshold: float | None = 0.5) -> list[MetricS
 def matrices(
     ratings: Mapping[Key, float], metric: MetricScores
 ) -> tuple[np.ndarray, np.ndarray, list[str], list[str]]:
-    """Scores and ratings as arrays `(systems, items)` with NaN for none, and their names."""
+    """Scores and ratings as arrays `(systems, items)` with NaN for none, and their names.
+
+    Higher scores mean human in the arrays, whatever they mean to the metric.
+    """
     systems = sorted({system for _, system in ratings})
     items = sorted({item for item, _ in ratings})
     row = {name: index for index, name in enumerate(systems)}
@@ -124,7 +127,7 @@ def matrices(
         rated[row[system], column[item]] = value
         score = metric.get(item, system)
         if score is not None:
-            scores[row[system], column[item]] = score
+            scores[row[system], column[item]] = score if metric.higher_is_human else -score
     return scores, rated, systems, items
 
 
