@@ -1,6 +1,7 @@
 """A bilinear form of context and response that separates two classes, in closed form."""
 
 import numpy as np
+from scipy.linalg import solve
 
 from dialeval.scorers.gaussian import QuadraticModel
 from dialeval.scorers.linear_solvers import TrainingSet
@@ -60,12 +61,10 @@ def bilinear_model(rows: np.ndarray, labels: np.ndarray, split: int) -> Quadrati
     signs = (2 * labels - 1).astype(rows.dtype)
     signs -= signs.mean()
     difference = (context * signs[:, None]).T @ response / len(rows)  # (split, d - split)
-    form = np.linalg.solve(_damped(context), difference)
-    form = np.linalg.solve(_damped(response), form.T).T
-    matrix = np.zeros((rows.shape[1],) * 2, rows.dtype)
-    matrix[:split, split:] = form
+    form = solve(_damped(context), difference, assume_a="pos", check_finite=False)
+    form = solve(_damped(response), form.T, assume_a="pos", check_finite=False).T
     weights = -np.concatenate([form @ mean[split:], form.T @ mean[:split]])
-    return QuadraticModel(matrix, weights, float(mean[:split] @ form @ mean[split:]))
+    return QuadraticModel(form, weights, float(mean[:split] @ form @ mean[split:]), split)
 
 
 def _damped(centred: np.ndarray) -> np.ndarray:

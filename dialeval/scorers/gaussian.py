@@ -3,20 +3,22 @@
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
-from scipy.linalg.lapack import spotrf, spotri
+from scipy.linalg.blas import strsm
+from scipy.linalg.lapack import spotrf, spotri, spotrs
 
 from dialeval.scorers.linear_solvers import TrainingSet
 from dialeval.scorers.row_cache import FitCache
 
 SHRINKAGE = 0.3
 """Weight of the variances alone in a covariance; more where there are few rows."""
-Moments = tuple[np.ndarray, np.ndarray]
-"""A mean and a covariance."""
-Density = tuple[np.ndarray, np.ndarray, float]
-"""Coefficients of a log density: of the products, of the features, and the constant."""
+_SMALLEST = 1e-6
+"""Added to variances, so that no covariance is singular."""
+Coefficients = tuple[np.ndarray, np.ndarray, float]
+"""Of a log density: those of the products, of the features, and the constant."""
 T = TypeVar("T")
 
 
@@ -26,21 +28,104 @@ class QuadraticModel:
 
     Args:
         matrix (`np.ndarray`):
-            Weights of the products, shape `(d, d)`.
+            Weights of the products, shape `(d, d)`; with a `split` those of the products of context
+            and response, shape `(split, d - split)`.
         weights (`np.ndarray`):
             Weights of the features, shape `(d,)`.
         intercept (`float`):
             Value of a row of zeros.
+        split (`int`, *optional*):
+            Columns that describe the context, where no other products count.
     """
 
     matrix: np.ndarray
     weights: np.ndarray
     intercept: float
+    split: int | None = None
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
         """The value of each row."""
-        products = ((rows @ self.matrix) * rows).sum(1)
+        products = _dots(rows[:, : self.split] @ self.matrix, rows[:, self.split or 0 :])
         return np.asarray(products + rows @ self.weights, dtype=np.float64) + self.intercept
+
+
+@dataclass(frozen=True)
+class Density:
+    """A Gaussian density.
+
+    Args:
+        mean (`np.ndarray`):
+            Shape `(d,)`.
+        factor (`np.ndarray`):
+            Cholesky factor of the covariance, shape `(d, d)`; only its lower triangle is valid.
+    """
+
+    mean: np.ndarray
+    factor: np.ndarray
+
+    def __call__(self, rows: np.ndarray) -> np.ndarray:
+        """The log density of each row, without the term that all Gaussians share."""
+        return self.conditional(rows, 0)
+
+    def conditional(self, rows: np.ndarray, split: int) -> np.ndarray:
+        """The same of the columns from `split` on, given those before them.
+
+        Each column of whitened rows is the deviation of a feature from what the ones before it
+        predict. Solving for a few rows takes less time than inverting the covariance.
+        """
+        whitened = strsm(1.0, self.factor, (rows - self.mean).T, lower=1, overwrite_b=1).T[:, split:]
+        return -0.5 * _dots(whitened, whitened) - self._log_scale(split)
+
+    @cached_property
+    def coefficients(self) -> Coefficients:
+        """The same function as coefficients, for many rows; products of two columns count once."""
+        inverse, _ = spotri(self.factor, lower=1)
+        products = -np.tril(inverse)
+        products[np.diag_indices_from(products)] /= 2
+        weights, _ = spotrs(self.factor, self.mean, lower=1)
+        return products, weights, float(-0.5 * (self.mean @ weights)) - self._log_scale(0)
+
+    def _log_scale(self, split: int) -> float:
+        return float(np.log(np.diag(self.factor)[split:]).sum(dtype=np.float64))
+
+
+@dataclass(frozen=True)
+class Association:
+    """log p(context, response) - log p(context) p(response) of human pairs.
+
+    It is what human and random pairs differ by, estimated as if with all random pairs at once.
+
+    Args:
+        both (`Density`):
+            Of context and response.
+        response (`Density`):
+            Of the response alone.
+        split (`int`):
+            Columns that describe the context.
+    """
+
+    both: Density
+    response: Density
+    split: int
+
+    def __call__(self, rows: np.ndarray) -> np.ndarray:
+        """The pointwise mutual information of each row."""
+        alone = self.response(rows[:, self.split :])
+        return self.both.conditional(rows, self.split) - alone
+
+    @cached_property
+    def model(self) -> QuadraticModel:
+        """The same as coefficients, for many rows."""
+        at = self.split
+        products, weights, constant = self.both.coefficients
+        products, weights = products.copy(), weights.copy()
+        context = Density(self.both.mean[:at], np.asfortranarray(self.both.factor[:at, :at]))
+        for part, density in ((slice(at), context), (slice(at, None), self.response)):
+            alone = density.coefficients
+            products[part, part] -= alone[0]
+            weights[part] -= alone[1]
+            constant -= alone[2]
+        return QuadraticModel(products, weights, constant)
 
 
 @dataclass(frozen=True)
@@ -74,19 +159,22 @@ class GaussianRows:
     shrinkage: float = SHRINKAGE
 
     def density(self, rows: np.ndarray) -> Density:
-        """The log density of a Gaussian fitted to some rows, given by their numbers."""
-        return self._cached(
-            "density", rows, lambda: _log_density(*_moments(self.matrix[rows], self.shrinkage))
-        )
+        """A Gaussian fitted to some rows, given by their numbers."""
+        return self._cached("density", rows, lambda: self._fit(rows)[0])
 
-    def association(self, rows: np.ndarray) -> QuadraticModel:
-        """What [`mutual_information`] gives for some rows."""
+    def association(self, rows: np.ndarray) -> Association:
+        """How context and response go together in some rows, given by their numbers."""
+        return self._cached("association", rows, lambda: self._association(rows))
+
+    def _association(self, rows: np.ndarray) -> Association:
         split = self.matrix.shape[1] // 2 if self.split is None else self.split
-        return self._cached(
-            "association",
-            rows,
-            lambda: mutual_information(self.matrix[rows], split, self.shrinkage),
-        )
+        both, covariance = self._fit(rows)
+        response = Density(both.mean[split:], _cholesky(covariance[split:, split:].copy()))
+        return Association(both, response, split)
+
+    def _fit(self, rows: np.ndarray) -> tuple[Density, np.ndarray]:
+        mean, covariance = _moments(self.matrix[rows], self.shrinkage)
+        return Density(mean, _cholesky(covariance.copy())), covariance
 
     def _cached(self, what: str, rows: np.ndarray, fit: Callable[[], T]) -> T:
         facts = (
@@ -114,67 +202,49 @@ def fit_gaussian(
         `tuple[QuadraticModel, np.ndarray]`: The model, and values of shape `(n,)`.
     """
 
-    def fit(learn: np.ndarray) -> QuadraticModel:
-        human, machine = (one.rows[learn & (one.labels == label)] for label in (1, 0))
-        if human_only:
-            return features.association(human)
-        return class_ratio(features.density(human), features.density(machine))
+    def rows_of(learn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return one.rows[learn & (one.labels == 1)], one.rows[learn & (one.labels == 0)]
 
     values = np.empty(len(one.rows))
     for fold in one.folds:
         held_out = features.matrix[one.rows[fold.held_out]]
-        values[fold.held_out] = fit(fold.learn)(held_out)
-    return fit(np.ones(len(one.rows), bool)), values
+        human, machine = rows_of(fold.learn)
+        values[fold.held_out] = (
+            features.association(human)(held_out)
+            if human_only
+            else features.density(human)(held_out) - features.density(machine)(held_out)
+        )
+    human, machine = rows_of(np.ones(len(one.rows), bool))
+    if human_only:
+        return features.association(human).model, values
+    return class_ratio(features.density(human), features.density(machine)), values
 
 
 def class_ratio(human: Density, machine: Density) -> QuadraticModel:
     """log N(row | human) - log N(row | machine): quadratic discriminant analysis."""
-    matrix, weights = human[0] - machine[0], human[1] - machine[1]
-    return QuadraticModel(matrix, weights.astype(np.float32), human[2] - machine[2])
+    parts = zip(human.coefficients, machine.coefficients, strict=True)
+    return QuadraticModel(*(first - second for first, second in parts))
 
 
-def mutual_information(rows: np.ndarray, split: int, shrinkage: float) -> QuadraticModel:
-    """log p(context, response) - log p(context) p(response), fitted to human pairs.
-
-    It is what human and random pairs differ by, estimated as if with all random pairs at once.
-
-    Args:
-        rows (`np.ndarray`):
-            Features of human pairs, shape `(n, d)`.
-        split (`int`):
-            Columns that describe the context.
-        shrinkage (`float`):
-            Weight of the variances alone in the covariance.
-
-    Returns:
-        `QuadraticModel`: The pointwise mutual information.
-    """
-    mean, covariance = _moments(rows, shrinkage)
-    matrix, weights, constant = _log_density(mean, covariance)
-    for part in (slice(split), slice(split, None)):
-        alone = _log_density(mean[part], covariance[part, part])
-        matrix[part, part] -= alone[0]
-        weights[part] -= alone[1]
-        constant -= alone[2]
-    return QuadraticModel(matrix, weights.astype(np.float32), constant)
+def _moments(rows: np.ndarray, shrinkage: float) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and shrunk covariance, which is never singular; in single precision, which is fast."""
+    n, width = rows.shape
+    mean = rows.mean(0, dtype=np.float64).astype(np.float32)
+    centred = np.asarray(rows, np.float32) - mean
+    covariance = centred.T @ centred
+    covariance /= max(1, n - 1)
+    share = max(shrinkage, width / (width + n))
+    variances = np.diag(covariance) + share * _SMALLEST
+    covariance *= 1 - share
+    covariance[np.diag_indices_from(covariance)] = variances
+    return mean, covariance
 
 
-def _moments(rows: np.ndarray, shrinkage: float) -> Moments:
-    """Mean and shrunk covariance, which is never singular."""
-    mean = rows.mean(0, dtype=np.float64)
-    centred = rows - mean.astype(rows.dtype)  # products in the precision of the rows: fast
-    covariance = (centred.T @ centred).astype(np.float64) / max(1, len(rows) - 1)
-    variances = np.diag(covariance) + 1e-6
-    share = max(shrinkage, rows.shape[1] / (rows.shape[1] + len(rows)))
-    return mean, (1 - share) * covariance + share * np.diag(variances)
+def _cholesky(covariance: np.ndarray) -> np.ndarray:
+    """The lower factor of a positive definite matrix, which is overwritten."""
+    return spotrf(covariance.T, lower=1, clean=0, overwrite_a=1)[0]
 
 
-def _log_density(mean: np.ndarray, covariance: np.ndarray) -> Density:
-    """Coefficients of a Gaussian's log density, without the term that all Gaussians share."""
-    factor, _ = spotrf(covariance, lower=1, clean=1)  # positive definite: see `_moments`
-    lower, _ = spotri(factor, lower=1)
-    precision = lower + lower.T
-    precision[np.diag_indices_from(precision)] /= 2
-    weights = precision @ mean
-    constant = -0.5 * (mean @ weights) - np.log(np.diag(factor)).sum()
-    return -0.5 * precision, weights, float(constant)
+def _dots(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """The scalar product of each row with the same row of another matrix."""
+    return np.einsum("ij,ij->i", first, second)
