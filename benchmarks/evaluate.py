@@ -42,6 +42,7 @@ STAGES = {
     "fitting": (
         "dialeval.scorers.stack.fit_family",
         "dialeval.scorers.stack.fit_gaussian",
+        "dialeval.scorers.stack.fit_bilinear",
         "dialeval.scorers.stack._combine",
     ),
     "inner folds": ("dialeval.scorers.families.make_folds",),

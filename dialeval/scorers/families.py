@@ -70,10 +70,10 @@ class Family:
 
 
 FAMILIES = {
-    "ngrams": Family(False, 3e-5),
+    "ngrams": Family(False, 1e-3),
     "response": Family(False, 3.0),
     "vectors": Family(True, 3.0),
-    "crossed": Family(True, 1e-3),
+    "crossed": Family(True, 0.1),
     "matching": Family(True, 0.5, needs_states=True),
     "contrast": Family(True, needs_states=True, model="classes"),
     "affinity": Family(True, needs_states=True, model="human"),

@@ -140,7 +140,7 @@ def fit_stack(
         pairs (`Passages`):
             Labelled pairs.
         seed (`int`):
-            Seed of the inner folds and of the solvers.
+            Seed of the inner folds.
         context (`FitContext`):
             What evaluators share.
         name (`str`, *optional*, defaults to `"stack"`):
@@ -168,7 +168,7 @@ def fit_stacks(
         parts (`Sequence[Passages]`):
             Labelled pairs of each.
         seed (`int`):
-            Seed of the inner folds and of the solvers.
+            Seed of the inner folds.
         context (`FitContext`):
             What evaluators share.
         name (`str`, *optional*, defaults to `"stack"`):

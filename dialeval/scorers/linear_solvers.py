@@ -6,21 +6,19 @@ all of them.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 from scipy.special import expit
-from sklearn import config_context
-from sklearn.linear_model import SGDClassifier
 
 from dialeval.scorers.linear_features import Fold
 
 _TINY = 1e-6
 _CONSTANT = 1e-5
 """A feature that varies by less, relative to its mean, is constant: the rest may be rounding."""
-_TOLERANCE, _MAX_STEPS = 1e-4, 500  # of conjugate gradients
+_TOLERANCE, _SPARSE_TOLERANCE, _MAX_STEPS = 1e-4, 1e-3, 500  # of conjugate gradients
 _GRADIENT, _MAX_NEWTON = 1e-6, 50  # of Newton's method; the gradient is per row
 Matrix = Any
 """A dense or sparse matrix."""
@@ -51,7 +49,7 @@ class LinearModel:
         """The value of each row."""
         weights = self.weights
         if self.columns is not None:
-            weights = np.zeros(self.width)
+            weights = np.zeros(self.width, self.weights.dtype)
             weights[self.columns] = self.weights
         return np.asarray(matrix @ weights, dtype=np.float64) + self.intercept
 
@@ -75,7 +73,7 @@ class TrainingSet:
 
 
 def fit_family(
-    matrix: Matrix, sets: Sequence[TrainingSet], seed: int, strength: float
+    matrix: Matrix, sets: Sequence[TrainingSet], strength: float
 ) -> list[tuple[LinearModel, np.ndarray]]:
     """For each training set a model, and the values of its rows by models not fitted on them.
 
@@ -84,16 +82,15 @@ def fit_family(
             Features, one row per response.
         sets (`Sequence[TrainingSet]`):
             Which rows each model is fitted to.
-        seed (`int`):
-            Seed of the stochastic solver of sparse features.
         strength (`float`):
-            Penalty: of the mean squared error per row, or `alpha` of the stochastic solver.
+            Penalty of the squared weights, relative to the squared error per row. Dense features
+            are standardised before.
 
     Returns:
         `list[tuple[LinearModel, np.ndarray]]`: For each set the model, and values of shape `(n,)`.
     """
     if issparse(matrix):
-        return _fit_sparse(matrix, sets, seed, strength)
+        return _fit_sparse(matrix, sets, strength)
     return _fit_dense(matrix, sets, strength)
 
 
@@ -141,21 +138,30 @@ def _fit_dense(
 
     The columns of a set are its inner folds and then all of its rows.
     """
-    learned = [np.stack([*(fold.learn for fold in one.folds), np.ones(len(one.rows), bool)], 1)
-               for one in sets]  # fmt: skip
-    problem = _ridge_problem(matrix, sets, learned)
+    problem = _ridge_problem(matrix, sets, _learned(sets))
     weights = problem.solve(strength) / problem.scale
     intercepts = -(problem.mean * weights).sum(0)
-    values = matrix @ weights + intercepts
-    fitted, column = [], 0
+    values = _held_out_values(matrix @ weights + intercepts, sets)
+    full = np.cumsum([len(one.folds) + 1 for one in sets]) - 1
+    models = [LinearModel(weights[:, at].copy(), float(intercepts[at])) for at in full]
+    return list(zip(models, values, strict=True))
+
+
+def _learned(sets: Sequence[TrainingSet]) -> list[np.ndarray]:
+    """For each set the rows of its regressions: of each inner fold, and then all of them."""
+    return [np.stack([*(fold.learn for fold in one.folds), np.ones(len(one.rows), bool)], 1)
+            for one in sets]  # fmt: skip
+
+
+def _held_out_values(values: np.ndarray, sets: Sequence[TrainingSet]) -> list[np.ndarray]:
+    """The values of the rows of each set by the regressions that were not fitted to them."""
+    held_out, column = [], 0
     for one in sets:
-        held_out = np.empty(len(one.rows))
+        held_out.append(np.empty(len(one.rows)))
         for number, fold in enumerate(one.folds):
-            held_out[fold.held_out] = values[one.rows[fold.held_out], column + number]
+            held_out[-1][fold.held_out] = values[one.rows[fold.held_out], column + number]
         column += len(one.folds) + 1
-        model = LinearModel(weights[:, column - 1].copy(), float(intercepts[column - 1]))
-        fitted.append((model, held_out))
-    return fitted
+    return held_out
 
 
 @dataclass(frozen=True)
@@ -209,22 +215,33 @@ def _ridge_problem(
     matrix: np.ndarray, sets: Sequence[TrainingSet], learned: Sequence[np.ndarray]
 ) -> _RidgeProblem:
     """The problem of all columns of all sets; features are standardised by all rows of a set."""
-    counts, targets, means, scales = [], [], [], []
+    counts, targets = _columns_of(matrix, sets, learned)
+    means, scales, column = [], [], 0
     center = matrix.mean(0)
     centered = matrix - center
     squares = centered**2
     for one, mask in zip(sets, learned, strict=True):
-        signs = (2.0 * one.labels - 1)[:, None] * mask
-        counts.append(_sum_by_row(one.rows, mask, len(matrix), matrix.dtype))
-        targets.append(_sum_by_row(one.rows, signs, len(matrix), matrix.dtype))
-        share = counts[-1][:, -1] / len(one.rows)
+        column += mask.shape[1]
+        share = counts[:, column - 1] / len(one.rows)
         shift = share @ centered
         spread = np.sqrt(np.maximum(share @ squares - shift**2, 0))
         is_constant = spread <= _CONSTANT * np.abs(center)  # up to rounding
         shape = (mask.shape[1], matrix.shape[1])
         means.append(np.broadcast_to(center + shift, shape).T)
         scales.append(np.broadcast_to(np.where(is_constant, np.inf, spread + _TINY), shape).T)
-    return _RidgeProblem(matrix, *map(np.hstack, (counts, targets, means, scales)))
+    return _RidgeProblem(matrix, counts, targets, *map(np.hstack, (means, scales)))
+
+
+def _columns_of(
+    matrix: Matrix, sets: Sequence[TrainingSet], learned: Sequence[np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """`counts` and `targets` of [`_RidgeProblem`]: the columns of all sets."""
+    counts, targets = [], []
+    for one, mask in zip(sets, learned, strict=True):
+        signs = (2.0 * one.labels - 1)[:, None] * mask
+        counts.append(_sum_by_row(one.rows, mask, matrix.shape[0], matrix.dtype))
+        targets.append(_sum_by_row(one.rows, signs, matrix.shape[0], matrix.dtype))
+    return np.hstack(counts), np.hstack(targets)
 
 
 def _ratio(numerator: np.ndarray, denominator: np.ndarray, mask: np.ndarray) -> np.ndarray:
@@ -240,26 +257,86 @@ def _sum_by_row(rows: np.ndarray, values: np.ndarray, n: int, dtype: Any) -> np.
 
 
 def _fit_sparse(
-    matrix: Any, sets: Sequence[TrainingSet], seed: int, strength: float
+    matrix: Any, sets: Sequence[TrainingSet], strength: float
 ) -> list[tuple[LinearModel, np.ndarray]]:
-    """Logistic regressions by averaged stochastic gradients, whose cost is linear in the rows."""
+    """Ridge regressions of labels -1 and 1 on features that are used as they are."""
     width = matrix.shape[1]
     columns, matrix = _present_columns(matrix)
-    fitted = []
-    for one in sets:
-        rows, values = matrix[one.rows], np.empty(len(one.rows))
-        for fold in one.folds:
-            model = _logistic(rows[fold.learn], one.labels[fold.learn], seed, strength)
-            values[fold.held_out] = model(rows[fold.held_out])
-        model = _logistic(rows, one.labels, seed, strength)
-        fitted.append((replace(model, columns=columns, width=width), values))
-    return fitted
+    problem = _SparseProblem(matrix, *_columns_of(matrix, sets, _learned(sets)))
+    coefficients, values = problem.solve(strength)
+    full = np.cumsum([len(one.folds) + 1 for one in sets]) - 1
+    weights = matrix.T @ np.ascontiguousarray(coefficients[:, full])
+    intercepts = problem.intercepts(values)
+    models = [
+        LinearModel(weights[:, number].copy(), float(intercepts[column]), columns, width)
+        for number, column in enumerate(full)
+    ]
+    return list(zip(models, _held_out_values(values + intercepts, sets), strict=True))
+
+
+@dataclass(frozen=True)
+class _SparseProblem:
+    """Weighted ridge regressions on the same rows, a column for each.
+
+    The weights are a combination of the rows, and there are many more features than rows: the
+    unknowns are the coefficients of that combination.
+
+    Args:
+        matrix (`csr_matrix`):
+            Features, shape `(rows, d)`.
+        counts, targets (`np.ndarray`):
+            See [`_RidgeProblem`].
+    """
+
+    matrix: Any
+    counts: np.ndarray
+    targets: np.ndarray
+
+    def solve(self, strength: float) -> tuple[np.ndarray, np.ndarray]:
+        """Coefficients of the rows, and values without intercept, by conjugate gradients.
+
+        Both have the shape `(rows, columns)`.
+        """
+        penalty = strength * self.counts.sum(0)
+        transposed = self.matrix.T.tocsr()
+        residual = self._centred(self.targets)
+        image = self.matrix @ (transposed @ residual)
+        direction, along = residual.copy(), image.copy()
+        coefficients, values = np.zeros_like(residual), np.zeros_like(residual)
+        norms = _column_dots(residual, image)
+        # Where equal rows have opposite targets, all that is left of them is rounding errors.
+        uncancelled = _squared_norms(self.matrix) @ residual**2
+        smallest = _SPARSE_TOLERANCE**2 * np.maximum(norms, uncancelled)
+        for _ in range(_MAX_STEPS):
+            active = norms > smallest
+            if not active.any():
+                break
+            gradient = self._centred(self.counts * along) + penalty * direction
+            step = _ratio(norms, _column_dots(gradient, along), active)
+            coefficients += step * direction
+            values += step * along
+            residual -= step * gradient
+            image = self.matrix @ (transposed @ residual)
+            norms, previous = _column_dots(residual, image), norms
+            ratio = _ratio(norms, previous, active)
+            direction, along = residual + ratio * direction, image + ratio * along
+        return coefficients, values
+
+    def intercepts(self, values: np.ndarray) -> np.ndarray:
+        """The intercept of each column, from its values without one."""
+        sums: np.ndarray = (self.targets - self.counts * values).sum(0)
+        return sums / self.counts.sum(0)
+
+    def _centred(self, values: np.ndarray) -> np.ndarray:
+        """Sums over the rows minus what an intercept makes of them."""
+        centred: np.ndarray = values - self.counts * (values.sum(0) / self.counts.sum(0))
+        return centred
 
 
 def _present_columns(matrix: Any) -> tuple[np.ndarray, Any]:
     """Numbers of the columns with any value, and the matrix without the others.
 
-    The solver's vectors have an entry for each column; of a million hashed ones few are used.
+    A million columns are hashed into, of which few are used.
     """
     used = np.zeros(matrix.shape[1], bool)
     used[matrix.indices] = True
@@ -269,10 +346,11 @@ def _present_columns(matrix: Any) -> tuple[np.ndarray, Any]:
     return columns, csr_matrix(parts, shape=(matrix.shape[0], len(columns)))
 
 
-def _logistic(matrix: Any, labels: np.ndarray, seed: int, strength: float) -> LinearModel:
-    solver = SGDClassifier(
-        loss="log_loss", alpha=strength, average=True, max_iter=10, tol=None, random_state=seed
-    )
-    with config_context(assume_finite=True, skip_parameter_validation=True):  # it takes as long
-        solver.fit(matrix, labels)
-    return LinearModel(solver.coef_[0], float(solver.intercept_[0]))
+def _squared_norms(matrix: Any) -> np.ndarray:
+    """The squared norm of each row, shape `(rows,)`."""
+    squares = csr_matrix((matrix.data**2, matrix.indices, matrix.indptr), matrix.shape)
+    return np.asarray(squares.sum(1)).ravel()
+
+
+def _column_dots(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    return np.einsum("ij,ij->j", first, second)

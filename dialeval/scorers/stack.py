@@ -7,6 +7,7 @@ learns how much each of them is worth on these data.
 import hashlib
 import zipfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +107,7 @@ class StackScorer:
             pairs (`Passages`):
                 Labelled pairs.
             seed (`int`, *optional*, defaults to 0):
-                Seed of the inner folds and of the solvers.
+                Seed of the inner folds.
             embed (`Callable`, *optional*):
                 Sentence encoder.
             families (`Sequence[str]`, *optional*):
@@ -158,7 +159,7 @@ class StackScorer:
         usable = usable_families(unseen_families(families, parts), distinct, store)
         sets = [TrainingSet(at, *store.inner_folds(pairs, seed))
                 for pairs, at in zip(parts, rows, strict=True)]  # fmt: skip
-        fitted = {name: _fit_family(name, store, distinct, sets, seed) for name in usable}
+        fitted = {name: _fit_family(name, store, distinct, sets) for name in usable}
         scorers = []
         for number, (pairs, one) in enumerate(zip(parts, sets, strict=True)):
             models = {name: fits[number][0] for name, fits in fitted.items()}
@@ -229,7 +230,7 @@ class StackScorer:
 
 
 def _fit_family(
-    name: str, store: FeatureStore, pairs: Sequence[Pair], sets: Sequence[TrainingSet], seed: int
+    name: str, store: FeatureStore, pairs: Sequence[Pair], sets: Sequence[TrainingSet]
 ) -> Sequence[tuple[Model, np.ndarray]]:
     """For each training set the model of a family, and the out-of-fold value of each row.
 
@@ -237,11 +238,13 @@ def _fit_family(
     evaluators `stack` and `surface` and their twins have such families in common.
     """
     family = FAMILIES[name]
+    if not family.reads_context:
+        pairs, sets = _by_response(pairs, sets)
 
     def fit() -> Sequence[tuple[Model, np.ndarray]]:
         matrix = store.matrix(name, pairs)
         if family.model == "linear":
-            return fit_family(matrix, sets, seed, family.strength)
+            return fit_family(matrix, sets, family.strength)
         split = store.split(name)
         if family.model == "bilinear":
             return [fit_bilinear(matrix, one, split) for one in sets]
@@ -250,18 +253,24 @@ def _fit_family(
         rows = GaussianRows(matrix, numbers, space, cache, split, family.shrinkage)
         return [fit_gaussian(rows, one, human_only=family.model == "human") for one in sets]
 
-    if family.reads_context:
-        return fit()
-    return store.fits(_key_of(name, [response for _, response in pairs], sets, seed), fit)
+    return fit() if family.reads_context else store.fits(_key_of(name, pairs, sets), fit)
 
 
-def _key_of(name: str, responses: Sequence[str], sets: Sequence[TrainingSet], seed: int) -> str:
+def _by_response(
+    pairs: Sequence[Pair], sets: Sequence[TrainingSet]
+) -> tuple[list[Pair], list[TrainingSet]]:
+    """The different responses without their contexts, and the sets with rows of these."""
+    number: dict[str, int] = {}
+    row = np.array([number.setdefault(response, len(number)) for _, response in pairs])
+    return [((), text) for text in number], [replace(one, rows=row[one.rows]) for one in sets]
+
+
+def _key_of(name: str, pairs: Sequence[Pair], sets: Sequence[TrainingSet]) -> str:
     """A key of everything that a family's models depend on, if they only read responses."""
-    numbers = {text: number for number, text in enumerate(dict.fromkeys(responses))}
-    row = np.array([numbers[text] for text in responses])
-    parts = [f"{name} {seed}".encode(), "\0".join(numbers).encode("utf-8", "surrogatepass")]
+    texts = "\0".join(response for _, response in pairs)
+    parts = [name.encode(), texts.encode("utf-8", "surrogatepass")]
     for one in sets:
-        parts += [row[one.rows].tobytes(), one.labels.tobytes()]
+        parts += [one.rows.tobytes(), one.labels.tobytes()]
         parts += [mask.tobytes() for fold in one.folds for mask in (fold.learn, fold.held_out)]
     return hashlib.blake2b(b"\0".join(parts)).hexdigest()
 
