@@ -1,7 +1,7 @@
 """A bilinear form of context and response that separates two classes, in closed form."""
 
 import numpy as np
-from scipy.linalg import solve
+from scipy.linalg import get_lapack_funcs
 
 from dialeval.scorers.gaussian import QuadraticModel
 from dialeval.scorers.linear_solvers import TrainingSet
@@ -61,14 +61,17 @@ def bilinear_model(rows: np.ndarray, labels: np.ndarray, split: int) -> Quadrati
     signs = (2 * labels - 1).astype(rows.dtype)
     signs -= signs.mean()
     difference = (context * signs[:, None]).T @ response / len(rows)  # (split, d - split)
-    form = solve(_damped(context), difference, assume_a="pos", check_finite=False)
-    form = solve(_damped(response), form.T, assume_a="pos", check_finite=False).T
+    (posv,) = get_lapack_funcs(("posv",), (rows,))  # positive definite: see `_damped`
+    form = posv(_damped(context), difference, lower=1)[1]
+    form = posv(_damped(response), form.T, lower=1)[1].T
     weights = -np.concatenate([form @ mean[split:], form.T @ mean[:split]])
     return QuadraticModel(form, weights, float(mean[:split] @ form @ mean[split:]), split)
 
 
 def _damped(centred: np.ndarray) -> np.ndarray:
     """A covariance with its variances raised; a constant feature gets one that does no harm."""
-    covariance = centred.T @ centred / max(1, len(centred))
+    covariance = centred.T @ centred
+    covariance /= max(1, len(centred))
     variances = np.diag(covariance)
-    return covariance + np.diag(DAMPING * variances + (variances <= 1e-9))
+    covariance[np.diag_indices_from(covariance)] += DAMPING * variances + (variances <= 1e-9)
+    return covariance

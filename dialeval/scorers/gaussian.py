@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -73,12 +72,12 @@ class Density:
         Each column of whitened rows is the deviation of a feature from what the ones before it
         predict. Solving for a few rows takes less time than inverting the covariance.
         """
-        whitened = strsm(1.0, self.factor, (rows - self.mean).T, lower=1, overwrite_b=1).T[:, split:]
-        return -0.5 * _dots(whitened, whitened) - self._log_scale(split)
+        centred = (rows - self.mean).T
+        whitened = strsm(1.0, self.factor, centred, lower=1, overwrite_b=1).T[:, split:]
+        return -0.5 * _dots(whitened, whitened).astype(np.float64) - self._log_scale(split)
 
-    @cached_property
     def coefficients(self) -> Coefficients:
-        """The same function as coefficients, for many rows; products of two columns count once."""
+        """The same function as coefficients; products of two columns count once."""
         inverse, _ = spotri(self.factor, lower=1)
         products = -np.tril(inverse)
         products[np.diag_indices_from(products)] /= 2
@@ -113,19 +112,39 @@ class Association:
         alone = self.response(rows[:, self.split :])
         return self.both.conditional(rows, self.split) - alone
 
-    @cached_property
-    def model(self) -> QuadraticModel:
-        """The same as coefficients, for many rows."""
+    def quadratic(self) -> QuadraticModel:
+        """The same function as coefficients, which are smaller on disk."""
         at = self.split
-        products, weights, constant = self.both.coefficients
-        products, weights = products.copy(), weights.copy()
+        products, weights, constant = self.both.coefficients()
         context = Density(self.both.mean[:at], np.asfortranarray(self.both.factor[:at, :at]))
         for part, density in ((slice(at), context), (slice(at, None), self.response)):
-            alone = density.coefficients
+            alone = density.coefficients()
             products[part, part] -= alone[0]
             weights[part] -= alone[1]
             constant -= alone[2]
         return QuadraticModel(products, weights, constant)
+
+
+@dataclass(frozen=True)
+class DensityRatio:
+    """log N(row | human) - log N(row | machine): quadratic discriminant analysis.
+
+    Args:
+        human, machine (`Density`):
+            Of the two classes.
+    """
+
+    human: Density
+    machine: Density
+
+    def __call__(self, rows: np.ndarray) -> np.ndarray:
+        """The log ratio of each row."""
+        return self.human(rows) - self.machine(rows)
+
+    def quadratic(self) -> QuadraticModel:
+        """The same function as coefficients, which are smaller on disk."""
+        first, second = self.human.coefficients(), self.machine.coefficients()
+        return QuadraticModel(first[0] - second[0], first[1] - second[1], first[2] - second[2])
 
 
 @dataclass(frozen=True)
@@ -160,7 +179,7 @@ class GaussianRows:
 
     def density(self, rows: np.ndarray) -> Density:
         """A Gaussian fitted to some rows, given by their numbers."""
-        return self._cached("density", rows, lambda: self._fit(rows)[0])
+        return self._cached("density", rows, lambda: self._fit(rows))
 
     def association(self, rows: np.ndarray) -> Association:
         """How context and response go together in some rows, given by their numbers."""
@@ -168,13 +187,14 @@ class GaussianRows:
 
     def _association(self, rows: np.ndarray) -> Association:
         split = self.matrix.shape[1] // 2 if self.split is None else self.split
-        both, covariance = self._fit(rows)
-        response = Density(both.mean[split:], _cholesky(covariance[split:, split:].copy()))
+        both = self.density(rows)
+        lower = np.tril(both.factor)[split:]
+        response = Density(both.mean[split:], _cholesky(lower @ lower.T))
         return Association(both, response, split)
 
-    def _fit(self, rows: np.ndarray) -> tuple[Density, np.ndarray]:
+    def _fit(self, rows: np.ndarray) -> Density:
         mean, covariance = _moments(self.matrix[rows], self.shrinkage)
-        return Density(mean, _cholesky(covariance.copy())), covariance
+        return Density(mean, _cholesky(covariance))
 
     def _cached(self, what: str, rows: np.ndarray, fit: Callable[[], T]) -> T:
         facts = (
@@ -186,7 +206,7 @@ class GaussianRows:
 
 def fit_gaussian(
     features: GaussianRows, one: TrainingSet, human_only: bool
-) -> tuple[QuadraticModel, np.ndarray]:
+) -> tuple[Association | DensityRatio, np.ndarray]:
     """A model fitted on all rows of a set, and their values by models not fitted on them.
 
     Args:
@@ -199,31 +219,20 @@ def fit_gaussian(
             human pairs, whatever the other class is; else the ratio of both classes' densities.
 
     Returns:
-        `tuple[QuadraticModel, np.ndarray]`: The model, and values of shape `(n,)`.
+        `tuple[Association | DensityRatio, np.ndarray]`: The model, and values of shape `(n,)`.
     """
 
-    def rows_of(learn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return one.rows[learn & (one.labels == 1)], one.rows[learn & (one.labels == 0)]
+    def fit(learn: np.ndarray) -> Association | DensityRatio:
+        human, machine = (one.rows[learn & (one.labels == label)] for label in (1, 0))
+        if human_only:
+            return features.association(human)
+        return DensityRatio(features.density(human), features.density(machine))
 
     values = np.empty(len(one.rows))
     for fold in one.folds:
         held_out = features.matrix[one.rows[fold.held_out]]
-        human, machine = rows_of(fold.learn)
-        values[fold.held_out] = (
-            features.association(human)(held_out)
-            if human_only
-            else features.density(human)(held_out) - features.density(machine)(held_out)
-        )
-    human, machine = rows_of(np.ones(len(one.rows), bool))
-    if human_only:
-        return features.association(human).model, values
-    return class_ratio(features.density(human), features.density(machine)), values
-
-
-def class_ratio(human: Density, machine: Density) -> QuadraticModel:
-    """log N(row | human) - log N(row | machine): quadratic discriminant analysis."""
-    parts = zip(human.coefficients, machine.coefficients, strict=True)
-    return QuadraticModel(*(first - second for first, second in parts))
+        values[fold.held_out] = fit(fold.learn)(held_out)
+    return fit(np.ones(len(one.rows), bool)), values
 
 
 def _moments(rows: np.ndarray, shrinkage: float) -> tuple[np.ndarray, np.ndarray]:

@@ -27,7 +27,13 @@ from dialeval.scorers.families import (
     usable_families,
 )
 from dialeval.scorers.folders import decision_of
-from dialeval.scorers.gaussian import GaussianRows, QuadraticModel, fit_gaussian
+from dialeval.scorers.gaussian import (
+    Association,
+    DensityRatio,
+    GaussianRows,
+    QuadraticModel,
+    fit_gaussian,
+)
 from dialeval.scorers.linear_solvers import (
     LinearModel,
     TrainingSet,
@@ -42,7 +48,7 @@ CONTEXT = (
 )  # fmt: skip
 STACK = (*SURFACE, *CONTEXT)
 """Families of the evaluators `surface`, `context` and `stack`."""
-Model = LinearModel | QuadraticModel
+Model = LinearModel | QuadraticModel | Association | DensityRatio
 MIN_EVIDENCE = 2.0
 """Standard errors by which a family has to separate the classes of held-out dialogues. The
 strongest one of several has to pass the level that is corrected for their number: else chance
@@ -191,7 +197,7 @@ class StackScorer:
     def save(self, folder: Path) -> dict[str, Any]:
         """Write the weights; the encoder comes from its package."""
         models = {"combiner": self.combiner, **self.models}
-        arrays = {name: list(vars(model).values()) for name, model in models.items()}
+        arrays = {name: list(vars(_stored(model)).values()) for name, model in models.items()}
         compression = {"compression": zipfile.ZIP_DEFLATED, "compresslevel": 9}
         import skops.io  # slow: it imports every library it knows
 
@@ -220,7 +226,7 @@ class StackScorer:
 
         arrays = skops.io.load(folder / MODEL, trusted=[])
         combiner, store = LinearModel(*arrays.pop("combiner")), FeatureStore(embed)
-        models = {
+        models: dict[str, Model] = {
             name: LinearModel(*parts)
             if FAMILIES[name].model == "linear"
             else QuadraticModel(*parts)
@@ -254,6 +260,11 @@ def _fit_family(
         return [fit_gaussian(rows, one, human_only=family.model == "human") for one in sets]
 
     return fit() if family.reads_context else store.fits(_key_of(name, pairs, sets), fit)
+
+
+def _stored(model: Model) -> LinearModel | QuadraticModel:
+    """The same function as it is saved."""
+    return model.quadratic() if isinstance(model, Association | DensityRatio) else model
 
 
 def _by_response(

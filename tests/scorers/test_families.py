@@ -415,8 +415,9 @@ def test_all_families_survive_saving(tmp_path):
     )
     save_scorer(scorer, tmp_path / "stack")
     loaded = load_scorer(tmp_path / "stack", embed=States())
-    # Rows were computed in other batches, which moves the last bits.
-    np.testing.assert_allclose(loaded(test), scorer(test), atol=1e-5)
+    # Rows were computed in other batches, and Gaussian models are saved as quadratic functions:
+    # both move the last bits.
+    np.testing.assert_allclose(loaded(test), scorer(test), atol=3e-5)
 
 
 def test_every_context_family_of_the_registry_exists():
