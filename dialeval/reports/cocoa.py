@@ -65,7 +65,7 @@ def table_eight(results: CocoaResults, agent: str) -> Grid:
         ))  # fmt: skip
     heads = ("strategy", "completion rate", "p", "turns", "selections", "n")
     caption = "95 % intervals; p: paired bootstrap against normal inputs, by scenario."
-    return Grid(f"{agent} (as Table 8)", heads, tuple(rows), caption)
+    return Grid(f"{agent} (as Table 8 of Niu and Bansal, 2018)", heads, tuple(rows), caption)
 
 
 def _p(result: Result | None) -> float | None:

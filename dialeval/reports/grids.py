@@ -4,11 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rich import box
+from rich.console import JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
 from dialeval.reports.evaluation.text import escape_latex, escape_markdown
 from dialeval.reports.format import one_line
+
+_FEW, _WORD = 6, 16
+"""Columns up to which they stand apart; the longest word that is never broken."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +41,13 @@ def rich_table(grid: Grid) -> Table:
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
     table.title, table.caption = Text(grid.title, style="bold"), Text(grid.caption)
     table.title_justify = table.caption_justify = "left"
+    if len(grid.heads) > _FEW:
+        table.padding = (0, 0)
     for number, head in enumerate(grid.heads):
-        table.add_column(head, justify="right" if number else "left", overflow="fold")
+        words = " ".join([head, *(row[number] for row in grid.rows)]).split()
+        least = min(max(map(len, words), default=0), _WORD)  # no shorter word is broken
+        justify: JustifyMethod = "right" if number else "left"
+        table.add_column(head, justify=justify, overflow="fold", min_width=least)
     for row in grid.rows:
         table.add_row(*(Text(one_line(cell)) for cell in row))
     return table

@@ -231,7 +231,8 @@ def _trust(results: UnpairedResults, verdict: PileVerdict) -> str:
 def _cautions(results: UnpairedResults, verdict: PileVerdict) -> list[str]:
     """What to be careful about, a line each."""
     leaks = [leak for leak in results.leaks if leak.system == verdict.system]
-    about = [text for text in results.warnings if is_about(text, verdict.system)]
+    systems = [item.system for item in results.verdicts]
+    about = [text for text in results.warnings if is_about(text, verdict.system, systems)]
     lines = [first_clause(text, 110) for text in about if "language" in text]
     lines += [first_clause(text, 110) for text in verdict.reservations]
     for flag in verdict.flags:

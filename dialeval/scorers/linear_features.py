@@ -140,7 +140,7 @@ def _vectorizer(
     try:
         return words.vectorizer(texts, settings.min_count) if words else fitted.fit(texts)
     except ValueError as error:
-        message = f"there are no words to learn from: {error}"
+        message = f"there are no words to learn from: {error}."
         raise BadInput(message, hint="Give longer texts, or lower `min_count`.") from None
 
 

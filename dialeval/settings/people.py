@@ -46,7 +46,7 @@ class AnnotationRun:
         default=30,
         metadata={
             "least": 0,
-            "help": "For the task real: items of each system, without repeats and <unk>.",
+            "help": "For the task real: items of each system, without repeats and unknown words.",
         },
     )
     per_item: int = field(default=3, metadata={"help": "Annotators per item."})

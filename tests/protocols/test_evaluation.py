@@ -407,7 +407,7 @@ def test_ere_is_that_of_the_pooled_folds(whole, evaluator):
 
 def test_what_is_missing_for_one_reason_is_one_warning():
     collector = ResultCollector("1", 0, warnings=["First."])
-    reasons = BadInput("Too few dialogues.", hint="Give more."), BadInput("No second class.")
+    reasons = BadInput("Too few dialogues.", hint="Give more."), BadInput("no second class.")
     for evaluator in ("stack", "surface", "coin", "length"):
         collector.warn_missing("human-vs-random", evaluator, "", reasons[0])
         for _ in range(2):  # the same again, from another measure

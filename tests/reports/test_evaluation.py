@@ -377,3 +377,15 @@ def test_reliability_fits_a_terminal_of_80_columns(evaluation):
     assert "human/" in text and "Noise" not in text and "noise" not in text
     assert max(map(cell_len, text.splitlines())) <= 80
     assert "Intervals are conditional on the trained evaluators." in " ".join(text.split())
+
+
+def test_a_warning_about_a_longer_name_is_not_about_the_shorter_one(evaluation):
+    verdict = evaluation.verdicts[0]
+    longer = replace(verdict, system=f"{verdict.system}-2")
+    text = f"{longer.system} answers 5 of 9 human contexts."
+    results = replace(evaluation, verdicts=(verdict, longer), warnings=(*evaluation.warnings, text))
+    about = {
+        item.system: [warning.text.lower() for warning in item.warnings]
+        for item in headlines(results)
+    }
+    assert text in about[longer.system] and text not in about[verdict.system]

@@ -140,6 +140,7 @@ class ResultCollector:
         lines = []
         for reason, items in self.missing.items():
             parts = (f"{what} ({', '.join(dict.fromkeys(of))})" for what, of in items.items())
+            reason = reason[:1].upper() + reason[1:]
             lines.append(f"Not measured: {', '.join(items)}. {reason} Missing: {', '.join(parts)}.")
         return (*self.warnings, *lines)
 

@@ -54,20 +54,22 @@ def check_formats(
         seed (`int`):
             Seed of halves and resampling.
         warn (`Callable`):
-            Called with a sentence where a system could not be checked.
+            Called with a sentence for each reason why systems could not be checked.
 
     Returns:
         `LeakCheck`: The reports of all systems.
     """
-    check = LeakCheck()
+    check, unchecked = LeakCheck(), dict[str, list[str]]()
     for system, answers in data.systems.items():
         try:
             check.reports[system] = find_leaks(data.human, answers, seed)
         except BadInput as error:
-            warn(f"{system} was not checked for format leaks: {error}")
+            unchecked.setdefault(str(error), []).append(system)
             continue
         if normalise == "on" or (normalise == "auto" and check.of(system)):
             data.normalisers[system] = normaliser_for(check.reports[system])
+    for reason, systems in unchecked.items():
+        warn(f"Not checked for format leaks: {', '.join(systems)}. {reason}")
     return check
 
 

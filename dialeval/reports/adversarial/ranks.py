@@ -5,6 +5,7 @@ from typing import Any
 from dialeval.metrics.regs_results import RegsResults
 from dialeval.metrics.results import REFERENCES, Result
 from dialeval.reports.adversarial.study_rows import BASELINES
+from dialeval.reports.evaluation.advice import SAME_RESPONSE
 from dialeval.reports.format import finite, format_share, of_hundred
 from dialeval.reports.ranking import RankedBar, ranking
 
@@ -30,6 +31,8 @@ def _bar(results: RegsResults, system: str) -> RankedBar:
         return RankedBar(system, None, "not measured", tone="open")
     row = min(rows, key=lambda item: item.value)
     more = [f"AdverSuc {format_share(row.value, 2)} by {row.evaluator}", *_relevance(results, row)]
+    if any(text.startswith(f"{system} {SAME_RESPONSE}") for text in results.warnings):
+        more.append(f"{SAME_RESPONSE} to every context")
     return RankedBar(
         system, 1 - row.value, f"an evaluator is right in {of_hundred(1 - row.value)} cases",
         1 - row.high, 1 - row.low, "; ".join(more), "open" if system in BASELINES else "noise",

@@ -1,7 +1,7 @@
 """What a reader needs beside a number: whether to trust it, and what to be careful about."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from dialeval.metrics.cue_results import TOO_FEW, Cue
@@ -52,7 +52,8 @@ class Caution:
     @property
     def says_more(self) -> bool:
         """Whether the full text has more than the line."""
-        return self.text.rstrip(".") != self.short.rstrip(".")
+        text, short = self.text.rstrip("."), self.short.rstrip(".")
+        return text.lower() != short.lower()
 
 
 @dataclass(frozen=True)
@@ -143,11 +144,11 @@ def warnings_of(
     Returns:
         `list[Caution]`: Each once.
     """
-    system = verdict.system
+    system, systems = verdict.system, [item.system for item in results.verdicts]
     accuracy, low = finite(verdict.accuracy), finite(verdict.low)
     about = [
         text for text in results.warnings
-        if is_about(text, system) and not text.startswith(TOO_FEW)  # said where cues would be
+        if is_about(text, system, systems) and not text.startswith(TOO_FEW)  # said with the cues
     ]  # fmt: skip
     first = (OPTIMISED, f"{system} {SAME_RESPONSE}")
     items = [Caution.of(text) for text in about if any(words in text for words in first)]
@@ -207,8 +208,27 @@ def together(cues: Sequence[Cue]) -> float | None:
     return None if len(cues) < 2 or len(known) < len(cues) else 0.5 + sum(known)
 
 
-def is_about(warning: str, system: str) -> bool:
-    """Whether a warning of the run names a system."""
+def is_about(warning: str, system: str, systems: Iterable[str] = ()) -> bool:
+    """Whether a warning of the run names a system, and not only one whose name contains its name.
+
+    Args:
+        warning (`str`):
+            The warning.
+        system (`str`):
+            Name of the system.
+        systems (`Iterable[str]`, *optional*):
+            Names of all systems.
+
+    Returns:
+        `bool`: Whether it is about that system.
+
+    Examples:
+        >>> is_about("bot-2 answers 5 of 9 contexts.", "bot", ["bot", "bot-2"])
+        False
+    """
+    for other in systems:
+        if system != other and system in other:
+            warning = warning.replace(other, "")
     return bool(re.search(rf"(?<!\w){re.escape(system)}(?!\w)", warning))
 
 

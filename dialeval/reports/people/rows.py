@@ -156,9 +156,12 @@ def agreement_view(results: JudgementResults) -> TableView:
             ]
         )
     heads: list[Any] = ["task", ("Fleiss’ π", "fleiss-pi"),
-                        ("Krippendorff’s α", "krippendorff-alpha"), "level of α", "equal pairs",
-                        "items", "judgements"]  # fmt: skip
-    caption = "Agreement among annotators, with 95 % intervals over items"
+                        ("Krippendorff’s α", "krippendorff-alpha"), "level", "equal",
+                        "units", "answers"]  # fmt: skip
+    caption = (
+        "Agreement among annotators, with 95 % intervals over items; equal: pairs with the same "
+        "answer; a unit: what is answered once, such as one reply on one scale"
+    )
     return TableView(caption, heads, rows, text=(3,))
 
 

@@ -35,6 +35,7 @@ NAMES = {
 GROUPS = (("activity_f1", "entity_f1"), ("bleu", "similarity"), ("likelihood",))
 COLUMNS = ("N-train + A-test", "A-train + A-test", "N-train + N-test", "A-train + N-test")
 SIGNIFICANT = 0.05
+_PAPER = "Niu and Bansal, 2018"
 _STARS = (
     "* differs significantly from Normal Input (p < .05, paired bootstrap over dialogues). Over "
     "all test contexts, edited or not."
@@ -123,7 +124,8 @@ def table_two(results: RobustResults, target: str, metrics: Sequence[str]) -> Gr
         for name, title in row_names(results).items()
     ]  # fmt: skip
     names = ", ".join(NAMES[name] for name in metrics)
-    return Grid(f"{target}: {names} (as Table 2)", ("strategy", *COLUMNS), tuple(rows), _STARS)
+    title = f"{target}: {names} (as Table 2 of {_PAPER})"
+    return Grid(title, ("strategy", *COLUMNS), tuple(rows), _STARS)
 
 
 def table_nine(results: RobustResults) -> Grid | None:
@@ -140,7 +142,7 @@ def table_nine(results: RobustResults) -> Grid | None:
         for test, title in tests.items()
     ]
     names = ", ".join(NAMES[name] for name in groups[0])
-    title = f"Words and pieces without training against anything: {names} (as Table 9)"
+    title = f"Words and pieces without training against anything: {names} (as Table 9 of {_PAPER})"
     return Grid(title, ("tested on", *targets), tuple(rows), _STARS)
 
 
@@ -156,8 +158,10 @@ def verdict_grid(results: RobustResults) -> Grid:
             verdict = results.verdict(target, strategy.name)
             if verdict is not None:
                 rows.append(_verdict_row(verdict, strategy))
-    heads = ("target", "strategy", "edited", "attack works", "on A-test", "on N-test", "verdict",
-             "against more epochs")  # fmt: skip
+    heads: tuple[str, ...] = ("target", "strategy", "edited", "attack works", "on A-test",
+                              "on N-test", "verdict", "against more epochs")  # fmt: skip
+    if all(row[-1] == NOT_MEASURED for row in rows):
+        heads, rows = heads[:-1], [row[:-1] for row in rows]
     seeds = int(results.settings.get("seeds") or 1)
     trainings = "one training" if seeds == 1 else f"the mean of {seeds} trainings"
     caption = (
@@ -253,7 +257,10 @@ def headline(results: RobustResults, target: str) -> str:
     controlled = [row for row in verdicts if row.against_control != NOT_MEASURED]
     left = [row.strategy for row in controlled if row.against_control in good]
     works = [row.strategy for row in verdicts if row.vulnerable]
+    reads = next((finite(row.context_gain.low) for row in results.targets if row.name == target), 1)
+    unread = ["it does not measurably read its context, so that this says little"]
     parts = [
+        *(unread if reads is not None and reads <= 0 else []),
         f"{len(works)} of {len(verdicts)} strategies work on it before",
         f"training helps against {format_list(helped) if helped else 'none of them'}",
     ]

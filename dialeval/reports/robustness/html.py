@@ -138,7 +138,11 @@ def _card(results: RobustnessResults, system: SystemRow) -> dict[str, Any]:
         "headline": headline(results, system.name),
         "ranks": strategy_ranks(results, system.name),
         "more": describe_system(system),
-        "cautions": [Caution.of(text) for text in results.warnings if is_about(text, system.name)],
+        "cautions": [
+            Caution.of(text)
+            for text in results.warnings
+            if is_about(text, system.name, system_names(results))
+        ],
         "step": _next_step([row["verdict"] for row in rows]),
         "rows": rows,
     }
