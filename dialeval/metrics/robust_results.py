@@ -69,17 +69,6 @@ class RobustVerdict:
     verdict: str
     against_control: str = NOT_MEASURED
 
-    @property
-    def vulnerable(self) -> bool:
-        """Whether the strategy works on the generator before it is trained against it.
-
-        One that should not change replies works if they get worse; one that should works if the
-        old reply stays as good, that is, if no significant change is seen.
-        """
-        if self.kind == "should_not_change":
-            return self.attack.significant < 0
-        return self.attack.significant == 0
-
 
 @dataclass(frozen=True)
 class TargetRow:

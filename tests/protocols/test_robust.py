@@ -25,6 +25,7 @@ from dialeval.metrics.robust_results import (
     Comparison,
     RobustExample,
     RobustResults,
+    RobustVerdict,
     verdict_of,
 )
 from dialeval.models.tokenizers import word_tokenizer
@@ -35,6 +36,7 @@ from dialeval.protocols.robust.models import shape_of
 from dialeval.protocols.robust.replies import other_rows
 from dialeval.protocols.robust.study import _Study
 from dialeval.reports.robust import robust_grids, write_robust_report
+from dialeval.reports.robust.rows import attack_text, headline
 from dialeval.responders.decoding import likelihoods
 from dialeval.responders.generators import load_generator, save_generator
 from dialeval.settings.against import AgainstConfig
@@ -99,7 +101,7 @@ def test_the_four_cells_give_attack_gain_and_cost():
     [verdict] = cells.verdicts("vhred", "random-swap", "should_not_change", statistics)
     differences = [verdict.attack.value, verdict.gain.value, verdict.clean.value]
     assert differences == pytest.approx([-0.2, 0.15, -0.01])
-    assert verdict.vulnerable and verdict.verdict == COSTS
+    assert attack_text(verdict) == "worse" and verdict.verdict == COSTS
     assert verdict.against_control == NOT_MEASURED
     same = replace(cells, control_on_perturbed={"chrf": ones - 0.05},
                    control_on_normal={"chrf": ones - 0.01})  # fmt: skip
@@ -261,3 +263,13 @@ def test_a_run_without_strategies_is_refused(tmp_path):
 def test_the_verdicts_say_how_many_trainings_they_rest_on(seeds, words):
     [verdicts, *_] = robust_grids(RobustResults(results=(), settings={"seeds": seeds}))
     assert words in verdicts.caption and "other seeds" in verdicts.caption
+
+
+def test_a_change_that_is_not_seen_is_no_success_of_an_attack():
+    none, up = Comparison(0.0, -0.4, 0.4, 0.9), Comparison(0.1, 0.05, 0.15, 0.01)
+    row = RobustVerdict("gpt2", "antonym", "should_change", "bleu", none, up, none, HARMS)
+    results = RobustResults(results=(), verdicts=(row,), measure="bleu")
+    assert attack_text(row) == "no change seen"
+    assert "0 of 1 strategies make it worse" in headline(results, "gpt2")
+    unmeasured = replace(row, attack=Comparison(*[float("nan")] * 4))
+    assert attack_text(unmeasured) == NOT_MEASURED

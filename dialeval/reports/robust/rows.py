@@ -158,7 +158,7 @@ def verdict_grid(results: RobustResults) -> Grid:
             verdict = results.verdict(target, strategy.name)
             if verdict is not None:
                 rows.append(_verdict_row(verdict, strategy))
-    heads: tuple[str, ...] = ("target", "strategy", "edited", "attack works", "on A-test",
+    heads: tuple[str, ...] = ("target", "strategy", "edited", "before training", "on A-test",
                               "on N-test", "verdict", "against more epochs")  # fmt: skip
     if all(row[-1] == NOT_MEASURED for row in rows):
         heads, rows = heads[:-1], [row[:-1] for row in rows]
@@ -167,9 +167,9 @@ def verdict_grid(results: RobustResults) -> Grid:
     caption = (
         f"By {NAMES.get(results.measure, results.measure)}. A-train minus N-train, with its "
         f"p-value over test dialogues: of {trainings} each, so that what other seeds would change "
-        "is not in it. A strategy that should not change replies works if they get worse; one that "
-        "should works if replies stay as good for the old reference, and training against it "
-        "should lower that."
+        "is not in it. Before training: what the strategy does to how well replies fit the "
+        "reference; that no change is seen may also mean that there are few contexts. Training "
+        "against one that should change replies should lower how well they fit the old reference."
     )
     return Grid(
         "Does training against it help, and what does it cost?", heads, tuple(rows), caption
@@ -182,12 +182,19 @@ def _verdict_row(verdict: RobustVerdict, strategy: StrategyCoverage) -> tuple[st
         verdict.target,
         f"{strategy.name} ({KINDS[strategy.kind]})",
         format_percent(strategy.coverage),
-        "yes" if verdict.vulnerable else "no",
+        attack_text(verdict),
         format_difference(verdict.gain, scale),
         format_difference(verdict.clean, scale),
         verdict.verdict,
         verdict.against_control,
     )
+
+
+def attack_text(verdict: RobustVerdict) -> str:
+    """What a strategy does to a generator before it is trained against it."""
+    if finite(verdict.attack.p) is None:
+        return NOT_MEASURED
+    return {-1: "worse", 0: "no change seen", 1: "better"}[verdict.attack.significant]
 
 
 def format_difference(comparison: Comparison, scale: float = 100) -> str:
@@ -256,12 +263,12 @@ def headline(results: RobustResults, target: str) -> str:
     helped = [row.strategy for row in verdicts if row.verdict in good]
     controlled = [row for row in verdicts if row.against_control != NOT_MEASURED]
     left = [row.strategy for row in controlled if row.against_control in good]
-    works = [row.strategy for row in verdicts if row.vulnerable]
+    worse = [row.strategy for row in verdicts if row.attack.significant < 0]
     reads = next((finite(row.context_gain.low) for row in results.targets if row.name == target), 1)
     unread = ["it does not measurably read its context, so that this says little"]
     parts = [
         *(unread if reads is not None and reads <= 0 else []),
-        f"{len(works)} of {len(verdicts)} strategies work on it before",
+        f"{len(worse)} of {len(verdicts)} strategies make it worse before training",
         f"training helps against {format_list(helped) if helped else 'none of them'}",
     ]
     if controlled:
