@@ -28,7 +28,8 @@ for command in commands:
         main()
     except SystemExit as stop:
         print(f"CODE {stop.code or 0}", flush=True)
-print("LOADED", *(name for name in ("torch", "transformers", "skops") if name in sys.modules))
+HEAVY = ("torch", "transformers", "skops", "sklearn", "scipy.stats")
+print("LOADED", *(name for name in HEAVY if name in sys.modules))
 """
 HEAVY = ["torch", "transformers", "accelerate", "peft", "tokenizers"]
 
@@ -44,6 +45,11 @@ def run_without(hidden, commands, folder):
     assert done.returncode == 0, done.stderr
     codes = [int(line[5:]) for line in done.stdout.splitlines() if line.startswith("CODE ")]
     return codes, done.stdout, " ".join(done.stderr.split())
+
+
+def loaded(output):
+    """The heavy packages that the process imported."""
+    return set(output.splitlines()[-1].split()[1:])
 
 
 @pytest.fixture
@@ -77,7 +83,7 @@ def test_data_leaks_evaluation_and_reports_work_without_torch(files, tmp_path):
     codes, output, errors = run_without(HEAVY, commands, tmp_path)
     assert codes == [0] * len(commands), errors
     assert (tmp_path / "run" / "report.html").is_file()
-    assert output.splitlines()[-1] == "LOADED"
+    assert loaded(output) == {"sklearn", "scipy.stats"}
 
 
 def test_what_needs_torch_says_which_extra(files, tmp_path):
@@ -101,11 +107,45 @@ def test_refusals_import_nothing_heavy(tmp_path):
         ("train-generator", "--data", "no.jsonl"),
         ("compare", "no"),
         ("data", "leaks", "no.jsonl", "no.jsonl"),
+        ("audit", "no.jsonl", "--reference", "no.jsonl"),
+        ("generate", "--data", "no.jsonl"),
+        ("robustness", "--data", "no.jsonl"),
     ]
     codes, output, errors = run_without([], commands, tmp_path)
     assert codes == [2] * len(commands)
     assert errors.count("no such file") == len(commands)
-    assert output.splitlines()[-1] == "LOADED"
+    assert loaded(output) <= {"sklearn", "scipy.stats"}
+
+
+def test_refused_piles_roles_and_names_import_nothing_heavy(write, tmp_path):
+    def chats(name, count):
+        messages = [
+            {"role": ("user", "assistant")[n % 2], "content": f"{name} {n}"} for n in range(4)
+        ]
+        rows = [
+            {
+                "id": f"{name}-{n}",
+                "messages": [*messages, {"role": "user", "content": f"{name} {n}"}],
+            }
+            for n in range(count)
+        ]
+        return write(f"{name}.jsonl", rows)
+
+    human, bot, single = chats("human", 12), chats("bot", 12), chats("single", 1)
+    surface, role = ("--evaluator", "surface"), ("--role", "assistant")
+    refusals = {
+        "nobody": ("evaluate", "--human", human, "--system", f"b={bot}", "--role", "nobody"),
+        "nothing says which": ("evaluate", "--human", human, "--system", f"b={bot}", *surface),
+        "Unknown evaluator": ("evaluate", "--human", human, "--evaluator", "nonsense"),
+        "has 1 dialogue": ("evaluate", "--human", human, "--system", f"b={single}", *role),
+        "are identical": ("evaluate", "--human", human, "--system", f"b={human}", *role),
+        "unknown system": ("selfchat", "--system", "nonsense"),
+        "a name on the Hub": ("score", "-d", "nowhere", "--data", human),
+    }
+    codes, output, errors = run_without([], list(refusals.values()), tmp_path)
+    assert codes == [2] * len(refusals), errors
+    assert all(message in errors for message in refusals), errors
+    assert not loaded(output)
 
 
 def test_every_heavy_package_has_an_extra():

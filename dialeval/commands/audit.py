@@ -60,10 +60,8 @@ def audit(
 
     from rich.markup import escape
 
-    from dialeval.dialogues import BadInput
-    from dialeval.protocols.audit import Audit
-    from dialeval.protocols.audit.study import NEEDED
-    from dialeval.reports.audit import audit_tables, write_audit_report
+    from dialeval.errors import BadInput
+    from dialeval.settings.audit import NEEDED
 
     if format not in FORMATS:
         raise BadInput(f"Unknown format {format!r}.", hint=f"Choose from {', '.join(FORMATS)}.")
@@ -72,11 +70,15 @@ def audit(
     if not reference and not machine:
         message = "the data alone do not show what a human and what a machine writes there."
         raise BadInput(message, hint=NEEDED)
+    o.check_exist([*data, *(reference or []), *(machine or [])])
     sides = [
         _read_human(data, inputs, limit, run.seed),
         _read_human(reference, inputs, limit, run.seed) if reference else None,
         _read_machine(machine, inputs, machine_role, limit, run.seed) if machine else None,
     ]
+    from dialeval.protocols.audit import Audit
+    from dialeval.reports.audit import audit_tables, write_audit_report
+
     quiet_libraries()
     assert sides[0] is not None
     with progress_bar() as on_progress:

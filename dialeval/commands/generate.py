@@ -146,11 +146,12 @@ def run_generation(job: GenerationJob, settings: GenerationSettings, options: Re
     Returns:
         `None`: The responses are in `job.output`.
     """
+    _check_responder(job)
+    o.check_exist([*(job.data or []), *(job.pool or []), *(job.answers or [])])
     from accelerate import Accelerator
 
     from dialeval.responders.journal import generate as write_responses
 
-    _check_responder(job)
     accelerator = Accelerator(cpu=settings.device == "cpu")
     passages, _ = o.read_files(job.data or ["chitchat"], options)
     questions = contexts(passages, job.limit or (None if job.data else 20), settings.seed)

@@ -92,8 +92,9 @@ def robustness(
     """
     from dialeval.commands.perturb import settings_of, turns_of
     from dialeval.perturbations import perturbations
-    from dialeval.protocols.robustness import robustness as study
+    from dialeval.protocols.evaluation.systems import check_sources
 
+    check_sources(data or [], model or ())
     run = replace(run, turns=turns_of(turns))
     options = o.read_options(inputs, allow_empty=True)
     if stored:
@@ -106,6 +107,8 @@ def robustness(
         strategies = perturbations(selection, preset, settings_of(lexicon or [], set or []))
         passages, pool = _read_contexts(data, options, limit, run.seed)  # after checking names
         systems = [_load_system(spec, pool, live, run.seed) for spec in model or ["smollm2"]]
+    from dialeval.protocols.robustness import robustness as study
+
     output_dir = Path(run.output_dir)
     evaluators = _load_evaluators(evaluator, pool, passages, run.seed, output_dir)
     results = study(passages, systems, strategies, run, evaluators, on_progress=_print_progress)

@@ -31,11 +31,14 @@ def score(
     ] = None,
 ) -> None:
     """Score stored responses: one row per passage with score, decision and tokens used."""
+    from dialeval.dialogues.storage import batches, check_output, write_passages
+    from dialeval.scorers.folders import check_scorer_name, load_scorer
+
+    check_scorer_name(discriminator)
+    o.check_exist(data)
+    check_output(output)
     from accelerate import Accelerator
 
-    from dialeval.dialogues import write_passages
-    from dialeval.dialogues.storage import batches
-    from dialeval.scorers import load_scorer
     from dialeval.scorers.scoring import score_passages
 
     options = o.read_options(inputs, author=author, allow_empty=True, keep_duplicates=True)

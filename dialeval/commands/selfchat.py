@@ -87,9 +87,11 @@ def selfchat(job: SelfChatJob, settings: ModelSettings, inputs: InputSettings) -
     --system sim=sim.jsonl --role user`: dialeval selfchat --system bot=model@http://host/v1
     --system sim=other@http://host/v1 --data real.jsonl --openings --turns 7 --output sim.jsonl
     """
+    from dialeval.protocols.evaluation.systems import check_sources
     from dialeval.reports.generation import chat_table
     from dialeval.responders.selfchat import self_chat
 
+    check_sources(job.data or [], job.speakers())
     options = o.read_options(inputs, side="human", role=inputs.role or "any")
     passages, _ = o.read_files(job.data or ["chitchat"], options)
     starts = openings(passages) if job.openings else passages

@@ -237,13 +237,19 @@ def _remove_abandoned(current: Path) -> None:
 def write_passages(passages: Passages, path: Path | str) -> Path:
     """Write passages as JSON lines, CSV, TSV or Parquet, by the name's ending."""
     path = Path(path)
-    if path.is_dir():
-        hint = f"Name a file in it, for example {path / 'passages.jsonl'}"
-        raise BadInput("expected a file name, found a directory.", path, hint=hint)
+    check_output(path)
     write, mode = _writer(path)
     with atomic_write(path, mode) as file:
         write(passages, file)
     return path
+
+
+def check_output(path: Path) -> None:
+    """Refuse a name to which passages cannot be written, before work is done for it."""
+    if path.is_dir():
+        hint = f"Name a file in it, for example {path / 'passages.jsonl'}"
+        raise BadInput("expected a file name, found a directory.", path, hint=hint)
+    _writer(path)
 
 
 def flat_record(passage: Passage) -> dict[str, Any]:

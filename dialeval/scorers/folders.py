@@ -102,11 +102,16 @@ def _check_fingerprint(scorer: Any, settings: dict[str, Any], folder: Path) -> N
         raise BadInput(message, folder, hint=_AGAIN)
 
 
+def check_scorer_name(name: str) -> None:
+    """Refuse a name that is no folder and no `owner/name`, without asking the Hub."""
+    if not Path(name).is_dir() and (Path(name).exists() or name.count("/") != 1):
+        raise BadInput("expected a folder or a name on the Hub.", name, hint="Check the name.")
+
+
 def _folder(name: str, revision: str | None, local_files_only: bool | None) -> Path:
+    check_scorer_name(name)
     if Path(name).is_dir():
         return Path(name)
-    if Path(name).exists() or name.count("/") != 1:
-        raise BadInput("expected a folder or a name on the Hub.", name, hint="Check the name.")
     folder = snapshot(name, revision=revision, local_files_only=bool(local_files_only))
     logger.info("%s is revision %s.", name, revision_of(folder))
     return folder

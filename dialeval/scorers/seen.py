@@ -10,7 +10,6 @@ import pyarrow.parquet as parquet
 from dialeval.dialogues import BadInput, Passages
 from dialeval.dialogues.types import text_hash
 from dialeval.files import atomic_write
-from dialeval.scorers.families import texts_of_pairs
 
 SEEN = "seen.parquet"
 _KEY = "passage"
@@ -55,5 +54,7 @@ def passage_keys(passages: Passages) -> np.ndarray:
 
     Contexts may be cut to another number of turns when a passage is read again.
     """
+    from dialeval.scorers.families import texts_of_pairs  # loads scikit-learn
+
     keys = (text_hash([*turns[-1:], response]) for turns, response in texts_of_pairs(passages))
     return np.fromiter(keys, dtype=np.uint64, count=len(passages))

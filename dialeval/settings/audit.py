@@ -5,6 +5,11 @@ from dataclasses import dataclass, field
 from dialeval.errors import BadInput
 from dialeval.settings.checks import check_settings
 
+NEEDED = (
+    "Give replies that are known to be human (--reference clean.jsonl), replies of machines "
+    "(--machine some.jsonl; `dialeval generate` makes some for your contexts), or, best, both."
+)
+
 
 @dataclass(frozen=True)
 class AuditRun:

@@ -144,6 +144,15 @@ def read_files(
     return passages, report
 
 
+def check_exist(paths: Sequence[str]) -> None:
+    """Refuse missing files before anything slow is imported, and before others are read."""
+    from dialeval.dialogues.formats import check_exists
+
+    for path in paths:
+        if path != "chitchat":
+            check_exists(Path(path))
+
+
 def check_files(paths: Sequence[str]) -> None:
     """Refuse missing files and unknown formats before anything slow is imported."""
     from dialeval.dialogues import format_of

@@ -41,14 +41,10 @@ from dialeval.protocols.evaluation.collector import library_versions
 from dialeval.protocols.evaluation.evaluators import FitContext, fit_function, fitted_names
 from dialeval.protocols.evaluation.folds import content_key
 from dialeval.protocols.evaluation.writing import output_folder
-from dialeval.settings.audit import AuditRun
+from dialeval.settings.audit import NEEDED, AuditRun
 
 LEAST_GROUPS = 10
 """With this many groups in the reference, groups are resampled, not dialogues."""
-NEEDED = (
-    "Give replies that are known to be human (--reference clean.jsonl), replies of machines "
-    "(--machine some.jsonl; `dialeval generate` makes some for your contexts), or, best, both."
-)
 
 
 @dataclass

@@ -6,11 +6,11 @@ from functools import cache
 from hashlib import blake2b
 from inspect import getmodule
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from dialeval.errors import BadInput
 from dialeval.metrics.results import REFERENCES
 from dialeval.protocols.evaluation.frozen import evaluator_name, folder_hash, frozen_names
-from dialeval.scorers.fitting import FitContext
 from dialeval.scorers.registry import (
     ALL_EVALUATORS,
     DEFAULT_EVALUATORS,
@@ -21,6 +21,9 @@ from dialeval.scorers.registry import (
     fit_function,
     fitted_names,
 )
+
+if TYPE_CHECKING:  # at run time lazily: names are checked without scikit-learn
+    from dialeval.scorers.fitting import FitContext
 
 __all__ = [
     "EVALUATORS",
@@ -33,6 +36,15 @@ __all__ = [
     "fitted_names",
     "resolve_evaluators",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what evaluators share when it is first used."""
+    if name != "FitContext":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from dialeval.scorers.fitting import FitContext
+
+    return FitContext
 
 
 def resolve_evaluators(names: Sequence[str] | None) -> list[str]:
