@@ -6,7 +6,6 @@ import numpy as np
 from scipy.stats import beta
 
 from dialeval.metrics.mixture import densities
-from dialeval.metrics.pooling import turn_numbers
 
 _CELLS = 100  # of the share of a group
 _MEANS = 1 / (1 + np.exp(-np.linspace(-7, 7, 57)))
@@ -175,7 +174,10 @@ def null_means(
 
 def _parts_of(dialogues: np.ndarray, replies: int) -> np.ndarray:
     """Numbers of parts of dialogues of at most so many replies, in place of the dialogues."""
-    part = turn_numbers(dialogues) // replies
+    order, sizes = np.argsort(dialogues, kind="stable"), np.bincount(dialogues)
+    before = np.empty(len(dialogues), dtype=np.int64)  # replies of the dialogue before each
+    before[order] = np.arange(len(dialogues)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    part = before // replies
     numbers: np.ndarray = np.unique(dialogues * (int(part.max()) + 1) + part, return_inverse=True)[
         1
     ]

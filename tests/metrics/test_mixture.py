@@ -107,3 +107,12 @@ def test_a_null_draw_is_of_one_person_where_people_are_known():
     people = null_means(values, dialogues, np.array([0, 0, 1, 1]), 2, 500, rng)
     assert set(people.tolist()) == {0.0, 1.0}
     assert set(null_means(values, dialogues, None, 2, 500, rng).tolist()) == {0.0, 0.5, 1.0}
+
+
+def test_long_dialogues_count_as_several_where_a_group_has_few_replies_of_each():
+    values, dialogues = np.array([0.0, 1, 0, 1]), np.array([0, 1, 0, 1])  # alike within one
+    rng = np.random.default_rng(0)
+    assert set(null_means(values, dialogues, None, 1, 500, rng).tolist()) == {0.0, 1.0}
+    varied = np.array([0.0, 0, 4, 4, 2])
+    means = null_means(varied, np.array([0, 1, 0, 1, 0]), None, 1, 500, rng, replies=2)
+    assert set(means.tolist()) == {2.0}  # parts of 2, 2 and 1 replies, all of mean 2
