@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from importlib.resources import files
 from pathlib import Path
 from types import UnionType
@@ -11,6 +11,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 from dialeval.errors import BadInput, sentence_of
 from dialeval.progress import quiet_libraries
 from dialeval.settings.checks import METADATA
+from dialeval.settings.usage import check_needs, choosers, needs_of
 from dialeval.terminal import prepare_streams, printable
 
 
@@ -27,12 +28,29 @@ def parse_config(*schemas: type, argv: Sequence[str] | None = None) -> tuple[Any
     argv = list(sys.argv[1:] if argv is None else argv)
     path, argv = _config_path(argv)
     parser = _parser(schemas)
+    settings = {} if path is None else _typed_settings(path, schemas)
     if path is not None:
-        settings = _typed_settings(path, schemas)
         for action in parser._actions:  # a switch that is on has two of them: --x and --no_x
             if action.dest in settings:
                 action.default, action.required = settings[action.dest], False
-    return tuple(parser.parse_args_into_dataclasses(argv, look_for_args_file=False))
+    parsed = tuple(parser.parse_args_into_dataclasses(argv, look_for_args_file=False))
+    _check_read(parsed, settings, _names(argv))
+    return parsed
+
+
+def _names(argv: Sequence[str]) -> set[str]:
+    """Names of the settings that arguments give."""
+    options = (text[2:].partition("=")[0] for text in argv if text.startswith("--"))
+    names = {option.replace("-", "_") for option in options}
+    return names | {name.removeprefix("no_") for name in names}
+
+
+def _check_read(parsed: Sequence[Any], file: Collection[str], line: set[str]) -> None:
+    """Refuse settings that a recipe would ignore, as commands do: see `dialeval.commands.given`."""
+    values = {name: value for item in parsed for name, value in vars(item).items()}
+    for name, needs in needs_of(*map(type, parsed)).items():
+        if name in line or (name in file and not line & choosers(needs)):
+            check_needs([name], values, {name: needs}, "--{}".format)
 
 
 def _config_path(argv: list[str]) -> tuple[Path | None, list[str]]:

@@ -33,6 +33,9 @@ class Entry:
             Distribution that registered it.
         requires (`tuple[str, ...]`, *optional*):
             Packages that it needs and a plain installation does not have.
+        takes (`frozenset[str]`, *optional*):
+            Settings of its kind that it reads, of those that only some read; by default this is
+            not known.
     """
 
     name: str
@@ -41,6 +44,7 @@ class Entry:
     options: Mapping[str, Any] = field(default_factory=dict, hash=False)
     source: str = "dialeval"
     requires: tuple[str, ...] = ()
+    takes: frozenset[str] | None = None
 
     def check_installed(self) -> None:
         """Refuse what needs a package that is not installed.

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dialeval.commands.console import out, say, say_warnings
+from dialeval.commands.given import Given
 from dialeval.commands.settings import with_settings
 from dialeval.settings.people import StudySettings
+from dialeval.settings.usage import SET
 
 if TYPE_CHECKING:
     from dialeval.judgements import Judgement
@@ -17,9 +19,10 @@ if TYPE_CHECKING:
     from dialeval.protocols.people import MetricScores
 
 
-@with_settings(settings=StudySettings)
+@with_settings(needs={"threshold": {"scores": SET}}, settings=StudySettings)
 def agreement(
     settings: StudySettings,
+    given: Given,
     files: Annotated[
         list[Path],
         typer.Argument(
@@ -78,6 +81,8 @@ def agreement(
     from dialeval.protocols.people import read_scores, study_judgements
     from dialeval.reports.people import judgement_tables, write_judgement_report
 
+    if not any(_is_table(path) for path in files):
+        given.refuse(["column", "scale"], "a project of `dialeval annotate` has its own columns")
     judgements = [row for path in files for row in _read(path, column or [], scale or [])]
     metrics: list[MetricScores] = [
         metric for path in scores or () for metric in read_scores(path, threshold)
@@ -110,9 +115,14 @@ def _store(path: Path) -> JudgementStore | None:
     from dialeval.commands.annotate import DATABASE
     from dialeval.judgements.store import JudgementStore
 
-    if path.is_dir():
-        return JudgementStore(path / DATABASE)
-    return JudgementStore(path) if path.suffix == ".db" else None
+    if _is_table(path):
+        return None
+    return JudgementStore(path / DATABASE if path.is_dir() else path)
+
+
+def _is_table(path: Path) -> bool:
+    """Whether judgements are in a table, and not in an annotation project."""
+    return not path.is_dir() and path.suffix != ".db"
 
 
 def _on_the_same_items(

@@ -9,15 +9,25 @@ import typer
 
 from dialeval.commands.console import out, progress_bar, say, say_warnings
 from dialeval.commands.data import options as o
+from dialeval.commands.given import Given
+from dialeval.commands.score import check_neural
 from dialeval.commands.settings import with_settings
 from dialeval.settings.analysis import AnalysisRun
 from dialeval.settings.inputs import InputSettings
+from dialeval.settings.usage import SET, Needs
+
+_OF_GENERATOR: Needs = {"generator": SET}
 
 
-@with_settings(run=AnalysisRun, inputs=InputSettings)
+@with_settings(
+    needs={name: _OF_GENERATOR for name in ("contexts", "samples", "max_new_tokens")},
+    run=AnalysisRun,
+    inputs=InputSettings,
+)
 def analyse(
     run: AnalysisRun,
     inputs: InputSettings,
+    given: Given,
     discriminator: Annotated[
         str, typer.Option("--discriminator", "-d", help="Folder of a saved scorer, or Hub name.")
     ],
@@ -54,6 +64,7 @@ def analyse(
 
     options = o.read_options(inputs, author=author, allow_empty=True, keep_duplicates=True)
     scorer = load_scorer(discriminator, neural={"device": device})
+    check_neural(given, scorer)
     passages, _ = o.read_files(data, options)
     if limit is not None:
         passages = sample_dialogues(passages, limit, run.seed)

@@ -10,10 +10,12 @@ import typer
 
 from dialeval.commands.console import out, say
 from dialeval.commands.data import options as o
+from dialeval.commands.given import Given
 from dialeval.commands.settings import with_settings
 from dialeval.saved import expecting
 from dialeval.settings.inputs import SidedInputSettings
 from dialeval.settings.people import AnnotationRun
+from dialeval.settings.usage import SET
 
 if TYPE_CHECKING:
     from dialeval.judgements.items import Item
@@ -24,10 +26,18 @@ if TYPE_CHECKING:
 DATABASE = "judgements.db"
 
 
-@with_settings(run=AnnotationRun, inputs=SidedInputSettings)
+_OF_FILES = {"system_role", "pairs", "context", "max_identical"}
+_OF_REPLIES = {"files", "system", "from_run", "generated", "opponent", "tests"}
+_SAMPLED = {"system", "from_run", "chats", "items", "generated", "opponent", "tests"}
+"""What items in a file have no use for."""
+_SERVED = ("annotator", "invite", "host", "port", "public_url")
+
+
+@with_settings(needs={"chat_turns": {"chats": SET}}, run=AnnotationRun, inputs=SidedInputSettings)
 def annotate(
     run: AnnotationRun,
     inputs: SidedInputSettings,
+    given: Given,
     files: Annotated[
         list[str] | None,
         typer.Argument(
@@ -87,6 +97,19 @@ def annotate(
 
     folder = Path(run.output_dir)
     is_new = bool(files or system or from_run or chats) or not (folder / DATABASE).is_file()
+    read = set(vars(inputs)) - ({"column"} if import_results else set())
+    if not is_new:
+        hint = "Leave it out, or choose another --output-dir."
+        reason = f"the project in {folder} has its settings already"
+        given.refuse((read | set(vars(run))) - {"output_dir"}, reason, hint)
+    elif files and len(files) == 1 and _has_candidates(files[0]):
+        given.refuse(read | _SAMPLED, f"{files[0]} has the items already")
+    elif chats:
+        given.refuse(read | _OF_REPLIES, "--chats are whole conversations")
+    elif from_run:
+        given.refuse(_OF_FILES, "--from-run has the systems' replies already")
+    if export or export_tasks or import_results or prepare:
+        given.refuse(_SERVED, "no page is served")
     if is_new:
         items = _items(run, files, system, from_run, chats, chat_turns, inputs)
         store = _create(run, items)

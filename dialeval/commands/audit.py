@@ -14,6 +14,7 @@ from dialeval.commands.settings import with_settings
 from dialeval.progress import quiet_libraries
 from dialeval.settings.audit import AuditRun
 from dialeval.settings.inputs import InputSettings
+from dialeval.settings.usage import SET
 
 if TYPE_CHECKING:
     from dialeval.dialogues import Passages
@@ -36,7 +37,7 @@ Limit = Annotated[
 Formats = Annotated[str, typer.Option("--format", help=f"What to print: {', '.join(FORMATS)}.")]
 
 
-@with_settings(run=AuditRun, inputs=InputSettings)
+@with_settings(needs={"machine_role": {"machine": SET}}, run=AuditRun, inputs=InputSettings)
 def audit(
     run: AuditRun,
     inputs: InputSettings,

@@ -11,12 +11,15 @@ import typer
 from dialeval.commands.console import out, progress_bar, say, say_warnings
 from dialeval.commands.data import options as o
 from dialeval.commands.evaluate import Formats, HumanLabel
+from dialeval.commands.given import Given
+from dialeval.commands.live import LIVE, check_live
 from dialeval.commands.settings import with_settings
 from dialeval.commands.tracking import track
 from dialeval.settings.evaluation import ReliabilityRun
 from dialeval.settings.inputs import SidedInputSettings
 from dialeval.settings.live import LiveSettings
 from dialeval.settings.tracking import TrackingSettings
+from dialeval.settings.usage import SET, Needs
 from dialeval.terminal import printable
 
 if TYPE_CHECKING:
@@ -25,14 +28,21 @@ if TYPE_CHECKING:
 NO_SYSTEM = "none"
 
 
+_OF_SCORES: Needs = {"scores": SET}
+_OF_DATA = ("limit", "human_label", "folds", "twins", *LIVE)
+"""Options beside those of reading that a table of scores has no use for."""
+
+
 @with_settings(
-    run=ReliabilityRun, inputs=SidedInputSettings, live=LiveSettings, tracking=TrackingSettings
-)
+    needs={"threshold": _OF_SCORES, "lower_is_human": _OF_SCORES, "transfer": _OF_SCORES},
+    run=ReliabilityRun, inputs=SidedInputSettings, live=LiveSettings, tracking=TrackingSettings,
+)  # fmt: skip
 def ere(
     run: ReliabilityRun,
     inputs: SidedInputSettings,
     live: LiveSettings,
     tracking: TrackingSettings,
+    given: Given,
     human: o.Human = None,
     system: Annotated[
         list[str] | None,
@@ -81,6 +91,7 @@ def ere(
         hint = "Leave out --human, --system and --evaluator."
         raise BadInput("--scores cannot be combined with data to evaluate.", hint=hint)
     if scores:
+        given.refuse([*vars(inputs), *_OF_DATA], "--scores has the scores of all replies already")
         from dialeval.protocols.evaluation.scores import reliability_of_scores
 
         results = reliability_of_scores(
@@ -91,6 +102,7 @@ def ere(
         track(results, tracking, output_dir)
         return
     systems = [text for text in system or ["parrot"] if text != NO_SYSTEM]
+    check_live(given, () if inputs.pairs else systems)
     data = read_data(
         human, systems, inputs, output_dir, limit=limit, seed=run.seed, live=live,
         allow_none=True,

@@ -17,6 +17,8 @@ from dialeval.commands.console import (
     say_warnings,
 )
 from dialeval.commands.data import options as o
+from dialeval.commands.given import Given
+from dialeval.commands.live import check_live
 from dialeval.commands.settings import with_settings
 from dialeval.commands.tracking import track
 from dialeval.progress import quiet_libraries
@@ -46,6 +48,10 @@ Systems = Annotated[
 ]
 
 
+_PAIRED = ("curve", "length_matched", "twins", "normalise", "second_human", "max_identical")
+"""Options that need replies to the same contexts."""
+
+
 @with_settings(
     run=EvaluationRun, inputs=SidedInputSettings, live=LiveSettings, tracking=TrackingSettings
 )
@@ -54,6 +60,7 @@ def evaluate(
     inputs: SidedInputSettings,
     live: LiveSettings,
     tracking: TrackingSettings,
+    given: Given,
     human: o.Human = None,
     system: Systems = None,
     limit: o.Limit = None,
@@ -76,9 +83,11 @@ def evaluate(
     Example: dialeval evaluate --human human.jsonl --system my-bot=bot.jsonl -o runs/my-bot
     """
     output_dir = Path(run.output_dir)
+    systems = system or ["parrot", "constant"]
     check_options(format, limit, output_dir)
+    check_live(given, () if inputs.pairs else systems)
     data = read_data(
-        human, system or ["parrot", "constant"], inputs, output_dir, limit=limit, seed=run.seed,
+        human, systems, inputs, output_dir, limit=limit, seed=run.seed,
         live=live, second_human=second_human, unpaired=True,
     )  # fmt: skip
     from dialeval.protocols.evaluation import evaluate as run_evaluation
@@ -88,6 +97,7 @@ def evaluate(
     run = replace(run, evaluators=with_human_label(run.evaluators, human_label))
     quiet_libraries()
     if isinstance(data, Piles):
+        given.refuse(_PAIRED, "the files do not answer the same contexts")
         track(show_piles(data, run, format), tracking, output_dir)
         return
     data.command = command_line()

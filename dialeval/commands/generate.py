@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from dialeval.commands.console import out, say
 from dialeval.commands.data import options as o
+from dialeval.commands.given import Given
+from dialeval.commands.live import LIVE, check_live
 from dialeval.commands.settings import with_settings
 from dialeval.settings.checks import check_settings
 from dialeval.settings.inputs import InputSettings
@@ -59,10 +61,18 @@ class GenerationSettings(ModelSettings):
         default=None, metadata=option("Name of the responder: the author of its responses.")
     )
     backward: str | None = field(
-        default=None, metadata=option("Model of p(s|t), for mmi-backward.")
+        default=None,
+        metadata={
+            "help": "Model of p(s|t), for mmi-backward.",
+            "needs": {"decoding": ("mmi-backward",)},
+        },
     )
     language_model: str | None = field(
-        default=None, metadata=option("Model of p(t), for mmi-penalty.")
+        default=None,
+        metadata={
+            "help": "Model of p(t), for mmi-penalty.",
+            "needs": {"decoding": ("mmi-penalty",)},
+        },
     )
     adapter: str | None = field(default=None, metadata=option("LoRA adapter of the model."))
     max_tokens: int | None = field(default=None, metadata=option("Tokens of a batch."))
@@ -119,8 +129,17 @@ class GenerationJob:
         check_settings(self)
 
 
+_OF_RESPONDERS = (
+    *LIVE, "settings", "chat_template", "device", "trust_remote_code", "n", "backward",
+    "language_model", "adapter", "max_tokens", "pool",
+)  # fmt: skip
+"""Options that only some responders take."""
+
+
 @with_settings(job=GenerationJob, settings=GenerationSettings, inputs=InputSettings)
-def generate(job: GenerationJob, settings: GenerationSettings, inputs: InputSettings) -> None:
+def generate(
+    job: GenerationJob, settings: GenerationSettings, inputs: InputSettings, given: Given
+) -> None:
     """Respond to contexts. If a run was stopped, the same command resumes it.
 
     Without options, SmolLM2 responds to 20 contexts of the embedded corpus.
@@ -128,6 +147,8 @@ def generate(job: GenerationJob, settings: GenerationSettings, inputs: InputSett
     if settings.decoding == "list":
         _print_decodings()
         return
+    _check_used(job)
+    check_live(given, [job.responder or job.model or "smollm2"], _OF_RESPONDERS)
     options = o.read_options(inputs, allow_empty=True, side="human")
     run_generation(job, settings, options)
 

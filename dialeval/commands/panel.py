@@ -7,15 +7,34 @@ import typer
 
 from dialeval.commands.console import out, progress_bar, say
 from dialeval.commands.data import options as o
+from dialeval.commands.given import Given
+from dialeval.commands.live import check_live
 from dialeval.commands.settings import with_settings
 from dialeval.saved import expecting
 from dialeval.settings.inputs import InputSettings
 from dialeval.settings.live import MAX_NEW_TOKENS
+from dialeval.settings.usage import SET, Needs
+
+_OF_LLM: Needs = {"llm|url|model": SET}
 
 
-@with_settings(inputs=InputSettings)
+@with_settings(
+    needs={
+        "human": _OF_LLM,
+        "limit": _OF_LLM,
+        "samples": _OF_LLM,
+        "temperature": {**_OF_LLM, "samples": SET},
+        "max_new_tokens": _OF_LLM,
+        "chat_template": _OF_LLM,
+        "concurrency": _OF_LLM,
+        "api_key_env": _OF_LLM,
+        "inputs": {**_OF_LLM, "human": SET},
+    },
+    inputs=InputSettings,
+)
 def panel(
     inputs: InputSettings,
+    given: Given,
     run: Annotated[Path, typer.Argument(help="Output folder of `dialeval evaluate`.")],
     evaluator: Annotated[
         list[str] | None, typer.Option(help="Evaluators of the panel; all by default. Repeatable.")
@@ -65,6 +84,7 @@ def panel(
 
     judgements = []
     if llm or url or model:
+        check_live(given, [llm or "endpoint"], ("chat_template", "concurrency", "api_key_env"))
         server = {"url": url, "model": model, "concurrency": concurrency, "key": api_key_env}
         asker = make_asker(llm, chat_template, server, max_new_tokens, samples, temperature, seed)
         options = o.read_options(inputs, allow_empty=True, side="human")

@@ -11,11 +11,13 @@ from dialeval.commands.console import out, say
 from dialeval.commands.data import options as o
 from dialeval.commands.settings import with_settings
 from dialeval.settings.inputs import InputSettings
+from dialeval.settings.usage import SET
 
 EXAMPLES = 3
+PARAPHRASE = "generative-paraphrase"
 
 
-@with_settings(inputs=InputSettings)
+@with_settings(needs={"floor": {"model": SET}}, inputs=InputSettings)
 def perturb(
     inputs: InputSettings,
     data: Annotated[
@@ -79,9 +81,12 @@ def perturb(
         return _show_strategies()
     if limit is not None and limit < 1:
         raise BadInput(f"--limit is a number of passages of at least 1, but got {limit}.")
-    settings = settings_of(lexicon or [], set or [])
+    if model and not {"all", PARAPHRASE}.intersection(names):
+        hint = f"Add --strategy {PARAPHRASE}, or leave out --model."
+        raise BadInput(f"--model would be ignored: it is for {PARAPHRASE}.", hint=hint)
+    settings = settings_of(lexicon or [], set or [], names)
     if model:
-        settings["generative-paraphrase"] |= _paraphraser(model, floor, seed)
+        settings[PARAPHRASE] |= _paraphraser(model, floor, seed)
     strategies = _wrap(_load_strategies(names, preset, settings), rate, vocabulary, compose)
     options = o.read_options(inputs, allow_empty=True)
     passages, _ = o.read_files(data or ["chitchat"], options)
@@ -102,7 +107,7 @@ def _load_strategies(names: Sequence[str], preset: str, settings: dict[str, Any]
 
     if "all" in names:
         return perturbations("all", preset, settings)
-    if "generative-paraphrase" in names and not settings["generative-paraphrase"]:
+    if PARAPHRASE in names and not settings[PARAPHRASE]:
         from dialeval.dialogues import BadInput
 
         raise BadInput("generative-paraphrase needs a model.", hint="Give --model smollm2.")
@@ -110,9 +115,22 @@ def _load_strategies(names: Sequence[str], preset: str, settings: dict[str, Any]
 
 
 def settings_of(
-    lexicons: Sequence[str], settings: Sequence[str]
+    lexicons: Sequence[str], settings: Sequence[str], names: Sequence[str]
 ) -> defaultdict[str, dict[str, Any]]:
-    """Options by strategy, from `NAME=PATH` and `NAME.option=value`."""
+    """Options by strategy, from `NAME=PATH` and `NAME.option=value`.
+
+    Args:
+        lexicons, settings (`Sequence[str]`):
+            What `--lexicon` and `--set` gave.
+        names (`Sequence[str]`):
+            The strategies that are applied, or `all`.
+
+    Returns:
+        `defaultdict`: Options by the name of the strategy.
+
+    Raises:
+        BadInput: One of them cannot be read, or is for a strategy that is not applied.
+    """
     from dialeval.commands.generate import setting
     from dialeval.dialogues import BadInput
 
@@ -130,6 +148,10 @@ def settings_of(
             hint = "Use --set random-swap.words_per_swap=3"
             raise BadInput(f"expected STRATEGY.OPTION=VALUE, but got {pair!r}.", hint=hint)
         options[name][option] = value
+    unused = [] if "all" in names else [name for name in options if name not in names]
+    if unused:
+        hint = f"Add --strategy {unused[0]}, or leave them out."
+        raise BadInput(f"settings of {unused[0]} would be ignored: it is not applied.", hint=hint)
     return options
 
 

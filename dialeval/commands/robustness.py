@@ -9,12 +9,15 @@ import typer
 
 from dialeval.commands.console import out, say
 from dialeval.commands.data import options as o
+from dialeval.commands.given import Given
+from dialeval.commands.live import LIVE, check_live
 from dialeval.commands.settings import with_settings
 from dialeval.commands.tracking import track
 from dialeval.settings.inputs import InputSettings
 from dialeval.settings.live import GreedySettings
 from dialeval.settings.robustness import RobustnessRun
 from dialeval.settings.tracking import TrackingSettings
+from dialeval.settings.usage import SET
 
 if TYPE_CHECKING:
     from dialeval.metrics.robustness_results import RobustnessResults
@@ -28,14 +31,20 @@ LIMIT = 60
 _POOL = 300  # passages that an evaluator is fitted on
 
 
+_OF_EDITS = ("limit", "preset", "turns", "lexicon", "set", *LIVE)
+"""Options that stored replies have no use for."""
+
+
 @with_settings(
-    run=RobustnessRun, inputs=InputSettings, live=GreedySettings, tracking=TrackingSettings
-)
+    needs={"name": {"stored": SET}},
+    run=RobustnessRun, inputs=InputSettings, live=GreedySettings, tracking=TrackingSettings,
+)  # fmt: skip
 def robustness(
     run: RobustnessRun,
     inputs: InputSettings,
     live: GreedySettings,
     tracking: TrackingSettings,
+    given: Given,
     model: Annotated[
         list[str] | None,
         typer.Option(
@@ -99,12 +108,14 @@ def robustness(
     options = o.read_options(inputs, allow_empty=True)
     if stored:
         _check_stored_only(model, strategy)
+        given.refuse(_OF_EDITS, "stored replies are not edited or generated again")
         passages, strategies, systems = _read_stored(stored, name, data, options)
         pool = None
     else:
+        check_live(given, model or ["smollm2"])
         names = strategy or list(STRATEGIES)
         selection = "all" if "all" in names else list(dict.fromkeys(names))
-        strategies = perturbations(selection, preset, settings_of(lexicon or [], set or []))
+        strategies = perturbations(selection, preset, settings_of(lexicon or [], set or [], names))
         passages, pool = _read_contexts(data, options, limit, run.seed)  # after checking names
         systems = [_load_system(spec, pool, live, run.seed) for spec in model or ["smollm2"]]
     from dialeval.protocols.robustness import robustness as study

@@ -1,12 +1,13 @@
 """`dialeval score`: scores of stored responses by a saved discriminator."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from dialeval.commands.console import say
 from dialeval.commands.data import options as o
+from dialeval.commands.given import Given
 from dialeval.commands.settings import with_settings
 from dialeval.settings.inputs import InputSettings
 
@@ -14,6 +15,7 @@ from dialeval.settings.inputs import InputSettings
 @with_settings(inputs=InputSettings)
 def score(
     inputs: InputSettings,
+    given: Given,
     discriminator: Annotated[
         str, typer.Option("--discriminator", "-d", help="Folder of a saved scorer, or Hub name.")
     ],
@@ -45,6 +47,7 @@ def score(
     accelerator = Accelerator(cpu=device == "cpu")
     neural = {"device": device, "max_tokens": max_tokens, "cache": cache, "progress": True}
     scorer = load_scorer(discriminator, neural=neural, accelerator=accelerator)
+    check_neural(given, scorer)
     passages, _ = o.read_files(data, options)
     say(f"Scoring with [bold]{scorer.name}[/] on {getattr(scorer, 'device', 'cpu')}")
     scored = score_passages(scorer, passages)
@@ -54,3 +57,21 @@ def score(
         share = humans / max(1, len(scored))
         say(f"{len(scored):,} responses, {share:.1%} classified as human: [bold]{output}[/]")
         say(f"[dim]{scorer.signature}[/]")
+
+
+def check_neural(given: Given, scorer: Any) -> None:
+    """Refuse options of networks where the loaded evaluator is none and has none inside.
+
+    Args:
+        given (`Given`):
+            What the user gave.
+        scorer (`Scorer`):
+            The evaluator.
+
+    Raises:
+        BadInput: Names the option.
+    """
+    from dialeval.scorers.folders import takes_neural
+
+    if not takes_neural(scorer):
+        given.refuse(("device", "max_tokens", "cache"), f"{scorer.name} is no trained network")

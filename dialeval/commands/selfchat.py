@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from dialeval.commands.console import out, say
 from dialeval.commands.data import options as o
 from dialeval.commands.generate import ModelSettings, contexts, load_and_say, option
+from dialeval.commands.given import Given
+from dialeval.commands.live import LIVE, check_live
 from dialeval.commands.settings import with_settings
 from dialeval.errors import BadInput
 from dialeval.settings.checks import check_settings
@@ -79,8 +81,13 @@ class SelfChatJob:
         return first, self.two or first
 
 
+_OF_MODELS = ("settings", "chat_template", "device", "trust_remote_code")
+
+
 @with_settings(job=SelfChatJob, settings=ModelSettings, inputs=InputSettings)
-def selfchat(job: SelfChatJob, settings: ModelSettings, inputs: InputSettings) -> None:
+def selfchat(
+    job: SelfChatJob, settings: ModelSettings, inputs: InputSettings, given: Given
+) -> None:
     """Let two responders chat, starting from contexts of a corpus; one chat per line.
 
     Whole conversations of a user simulator and a bot, for `dialeval evaluate --human real.jsonl
@@ -91,6 +98,8 @@ def selfchat(job: SelfChatJob, settings: ModelSettings, inputs: InputSettings) -
     from dialeval.reports.generation import chat_table
     from dialeval.responders.selfchat import self_chat
 
+    check_live(given, job.speakers(), (*LIVE, *_OF_MODELS))
+    check_live(given, job.speakers()[1:], ("second_system_prompt",))
     check_sources(job.data or [], job.speakers())
     options = o.read_options(inputs, side="human", role=inputs.role or "any")
     passages, _ = o.read_files(job.data or ["chitchat"], options)

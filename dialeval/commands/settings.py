@@ -10,12 +10,15 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 import typer
 
+from dialeval.commands.given import Given, given_options
+from dialeval.settings.usage import Needs, needs_of
+
 UNDERSCORES = {"token_normalize_func": lambda name: name.replace("_", "-")}
 """Context settings of a command that also takes `--max_pairs` for `--max-pairs`."""
 
 
 def with_settings(
-    recipe: str = "", **schemas: type
+    recipe: str = "", *, needs: Mapping[str, Needs] | None = None, **schemas: type
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command an option for every field of some dataclasses.
 
@@ -24,11 +27,15 @@ def with_settings(
     `("--output-dir", "-o")`); a field with `hidden: True` gets no option.
 
     A command with a parameter `config` reads that YAML file (or the name of a config shipped with
-    dialeval) first: default < file < command line.
+    dialeval) first: default < file < command line. A parameter annotated as [`Given`] gets the
+    options that the user gave. One whose conditions do not hold is refused.
 
     Args:
         recipe (`str`, *optional*):
             Whose configs `--config NAME` refers to, such as `"discriminator"`.
+        needs (`Mapping`, *optional*):
+            Conditions under which options of the command, or all fields of one of the
+            dataclasses, are read: see `dialeval.settings.usage`.
         schemas (`type`):
             Dataclasses by the name of the command's parameter.
 
@@ -48,10 +55,12 @@ def with_settings(
     """
     shown = _from_file("default" if recipe else None, recipe, schemas)
     options = {name: _options(schema, shown) for name, schema in schemas.items()}
+    conditions = _conditions(schemas, needs or {})
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         declared = inspect.signature(command, eval_str=True).parameters
-        kept = [item for name, item in declared.items() if name not in schemas]
+        receivers = [name for name, item in declared.items() if item.annotation is Given]
+        kept = [item for item in declared.values() if item.name not in {*schemas, *receivers}]
         names = {item.name for item in kept}
         generated: dict[str, inspect.Parameter] = {}
         for item in (item for group in options.values() for item in group):
@@ -62,11 +71,17 @@ def with_settings(
         @wraps(command)
         def run(settings_context: typer.Context | None = None, **values: Any) -> Any:
             file = _from_file(values.get("config"), recipe, schemas)
-            given = _given(settings_context, values, file)
+            merged = _merged(settings_context, values, file)
             instances = {
-                name: schema(**_values(options[name], given)) for name, schema in schemas.items()
+                name: schema(**_values(options[name], merged)) for name, schema in schemas.items()
             }
-            return command(**instances, **{name: values[name] for name in values if name in names})
+            given = given_options(settings_context, file)
+            fields_of = {
+                key: value for item in instances.values() for key, value in vars(item).items()
+            }
+            given.check_needs({**values, **fields_of}, conditions)
+            rest = {name: values[name] for name in values if name in names}
+            return command(**instances, **rest, **dict.fromkeys(receivers, given))
 
         _set_signature(run, parameters)
         return run
@@ -110,7 +125,17 @@ def _set_signature(run: Callable[..., Any], parameters: Sequence[inspect.Paramet
     run.__annotations__ = {item.name: item.annotation for item in (context, *keywords)}
 
 
-def _given(
+def _conditions(schemas: Mapping[str, type], needs: Mapping[str, Needs]) -> dict[str, Needs]:
+    """Conditions of single options, from those of the fields and of the command."""
+    conditions = needs_of(*schemas.values())
+    for name, condition in needs.items():
+        names = [item.name for item in fields(schemas[name])] if name in schemas else [name]
+        names = [key for key in names if key not in condition]  # what decides is always read
+        conditions |= {key: {**conditions.get(key, {}), **condition} for key in names}
+    return conditions
+
+
+def _merged(
     context: typer.Context | None, values: Mapping[str, Any], file: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Values of the command line, where the user wrote them, and of the file elsewhere."""

@@ -6,7 +6,10 @@ import typer
 
 from dialeval.commands.console import out, say
 from dialeval.commands.data.options import check_files
+from dialeval.commands.given import Given
 from dialeval.commands.settings import with_settings
+from dialeval.scorers.registry import EVALUATORS
+from dialeval.settings.evaluators import EVALUATOR_SETTINGS
 from dialeval.settings.training import DiscriminatorConfig, DiscriminatorRun
 
 Config = Annotated[
@@ -19,12 +22,17 @@ Config = Annotated[
 
 
 @with_settings("discriminator", run=DiscriminatorRun, settings=DiscriminatorConfig)
-def train(run: DiscriminatorRun, settings: DiscriminatorConfig, config: Config = "default") -> None:
+def train(
+    run: DiscriminatorRun, settings: DiscriminatorConfig, given: Given, config: Config = "default"
+) -> None:
     """Train a discriminator and report its held-out accuracy beside its baselines.
 
     With no options it fine-tunes a small pretrained encoder to distinguish human replies from
     random ones on the embedded corpus, in under five minutes on two cores.
     """
+    takes = {name: entry.takes for name, entry in EVALUATORS.items()}
+    chosen = {run.model: takes.get(run.model)}
+    given.check_taken(EVALUATOR_SETTINGS, "evaluator", chosen, takes, by="model")
     if not run.column:
         check_files([*run.data, *([run.machine] if run.machine else [])])
     from dialeval.reports.training import TrainingProgress, results_table

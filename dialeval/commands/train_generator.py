@@ -8,11 +8,12 @@ import typer
 from dialeval.commands.console import out, say, say_warnings
 from dialeval.commands.data.options import check_files
 from dialeval.commands.settings import with_settings
-from dialeval.settings.adversarial import AdversarialConfig
+from dialeval.settings.adversarial import LIKELIHOOD, NEEDS, OBJECTIVES, AdversarialConfig
 from dialeval.settings.against import AgainstConfig
 from dialeval.settings.training import GeneratorConfig, GeneratorRun
 
 LLM = "llm:"
+NO_REWARDS = {"objective": (LIKELIHOOD,)}
 Config = Annotated[
     str,
     typer.Option(
@@ -24,6 +25,7 @@ Config = Annotated[
 
 @with_settings(
     "generator",
+    needs={"adversarial": {"objective": OBJECTIVES[1:]}, **NEEDS, "against": NO_REWARDS},
     run=GeneratorRun,
     settings=GeneratorConfig,
     adversarial=AdversarialConfig,

@@ -8,6 +8,8 @@ import typer
 
 from dialeval.commands.console import out, progress_bar, say
 from dialeval.commands.data import options as o
+from dialeval.commands.given import Given
+from dialeval.commands.live import check_live
 from dialeval.commands.settings import with_settings
 from dialeval.settings.inputs import SidedInputSettings
 from dialeval.settings.live import LiveSettings
@@ -17,6 +19,7 @@ from dialeval.settings.live import LiveSettings
 def transfer(
     inputs: SidedInputSettings,
     live: LiveSettings,
+    given: Given,
     human: o.Human = None,
     system: Annotated[
         list[str] | None,
@@ -49,6 +52,7 @@ def transfer(
 
     check_options("json", limit, output_dir)
     systems = system or ["parrot", "constant"]
+    check_live(given, () if inputs.pairs else systems)
     data = read_data(human, systems, inputs, output_dir, limit=limit, seed=seed, live=live)
     with progress_bar() as on_progress:
         matrices = [

@@ -189,6 +189,19 @@ def load_responder(
     return _checked(responder, parsed.entry, name)
 
 
+def accepted_options(spec: str | ResponderSpec) -> frozenset[str] | None:
+    """Names of the options that a responder takes; `None` for one that takes any.
+
+    Examples:
+        >>> sorted(accepted_options("parrot"))
+        ['name', 'seed', 'turn']
+    """
+    parsed = parse_spec(spec) if isinstance(spec, str) else spec
+    parameters = inspect.signature(parsed.entry.load()).parameters
+    is_open = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+    return None if is_open else frozenset(parameters)
+
+
 def _split_name(text: str) -> tuple[str | None, str]:
     """Name and source of `NAME=SPEC`; a path, a text or a URL may contain `=` itself."""
     if text and (text.partition(":")[0] in _ARGUMENTS or os.path.exists(text)):

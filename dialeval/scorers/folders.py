@@ -4,6 +4,7 @@ import json
 import logging
 import time
 from dataclasses import asdict
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,17 @@ def load_scorer(name: Path | str, **options: Any) -> Any:
         scorer = scorer_class(settings["kind"], path).load(folder, settings, **options)
     _check_fingerprint(scorer, settings, folder)
     return scorer
+
+
+def takes_neural(scorer: Any) -> bool:
+    """Whether options of neural scorers reached a loaded scorer, or one inside it.
+
+    A kind that has no use for them has a `load` with the parameter `**_`.
+    """
+    parameters = signature(scorer.load).parameters
+    return "neural" in parameters or not any(
+        item.kind is item.VAR_KEYWORD and name == "_" for name, item in parameters.items()
+    )
 
 
 def decision_of(settings: dict[str, Any]) -> Decision:

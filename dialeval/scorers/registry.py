@@ -9,6 +9,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from dialeval.errors import BadInput
 from dialeval.registry import Entry, Registry, import_object, is_object_spec
+from dialeval.settings.evaluators import (
+    RECURRENT_SETTINGS,
+    SVM_FEATURES_SETTINGS,
+    TRANSFORMER_SETTINGS,
+    ZERO_SHOT_SETTINGS,
+)
 
 if TYPE_CHECKING:
     from dialeval.dialogues import Passages
@@ -29,6 +35,7 @@ NETWORK = "dialeval.training.fitting:fit_network"
 """Fit function of all evaluators that are trained in steps."""
 _FITTING = "dialeval.scorers.fitting"
 _TORCH = ("torch", "transformers")
+_NONE: frozenset[str] = frozenset()
 _RECURRENT = {"optimizer": "adam", "learning_rate": 1e-3, "batch_size": 32, "epochs": 6}
 _PRETRAINED = {
     "optimizer": "adamw", "learning_rate": 1e-4, "batch_size": 16, "epochs": 3,
@@ -39,7 +46,9 @@ _PRETRAINED = {
 def _network(name: str, summary: str, **options: Any) -> Entry:
     """An evaluator that is a network, with settings that are fast enough on two CPU cores."""
     settings = {"name": name, "model": name, **options}
-    return Entry(name, NETWORK, summary, settings, requires=_TORCH)
+    is_transformer = settings["model"] == "transformer"
+    takes = TRANSFORMER_SETTINGS if is_transformer else RECURRENT_SETTINGS
+    return Entry(name, NETWORK, summary, settings, requires=_TORCH, takes=takes)
 
 
 EVALUATORS = Registry(
@@ -49,44 +58,44 @@ EVALUATORS = Registry(
         Entry(
             "svm-unigram", f"{_FITTING}:fit_svm",
             "Support vector machine on the words of context and response (Li et al., 2017).",
-            {"name": "svm-unigram"},
+            {"name": "svm-unigram"}, takes=_NONE,
         ),
         Entry(
             "svm-response", f"{_FITTING}:fit_svm",
             "Support vector machine on the words of the response alone.",
-            {"name": "svm-response", "use_context": False},
+            {"name": "svm-response", "use_context": False}, takes=_NONE,
         ),
         Entry(
             "svm-features", "dialeval.training.fitting:fit_svm_features",
             "Support vector machine on words, a network's features and likelihoods.",
-            requires=_TORCH,
+            requires=_TORCH, takes=SVM_FEATURES_SETTINGS,
         ),
         Entry(
             "embedding", f"{_FITTING}:fit_embedding",
             "Logistic regression on sentence vectors of context and response.",
-            requires=_TORCH,
+            requires=_TORCH, takes=_NONE,
         ),
         Entry(
             "stack", f"{_FITTING}:fit_stack",
             "Cased n-grams, sentence vectors and words of context and response, stacked.",
-            requires=_TORCH,
+            requires=_TORCH, takes=_NONE,
         ),
         Entry(
             "stack+lm", f"{_FITTING}:fit_stack",
             "The stack and a language model's likelihoods; about one response a second on a core.",
             {"name": "stack+lm", "families": ("ngrams", *CONTEXT_FAMILIES, "likelihood")},
-            requires=_TORCH,
+            requires=_TORCH, takes=_NONE,
         ),
         Entry(
             "surface", f"{_FITTING}:fit_stack",
             "Cased word and character n-grams of the response alone.",
-            {"name": "surface", "families": ("ngrams",)},
+            {"name": "surface", "families": ("ngrams",)}, takes=_NONE,
         ),
         Entry(
             "context", f"{_FITTING}:fit_stack",
             "The stack without n-grams: whether the response answers the context.",
             {"name": "context", "families": CONTEXT_FAMILIES},
-            requires=_TORCH,
+            requires=_TORCH, takes=_NONE,
         ),
         _network("hierarchical", "LSTM over turns (Li et al., 2017).", **_RECURRENT),
         _network("concat", "LSTM per turn, vectors side by side (Li et al., 2017).", **_RECURRENT),
@@ -102,13 +111,13 @@ EVALUATORS = Registry(
         ),
         Entry(
             "length", f"{_FITTING}:fit_length",
-            "Baseline: logistic regression on the length of the response alone.",
+            "Baseline: logistic regression on the length of the response alone.", takes=_NONE,
         ),
-        Entry("coin", f"{_FITTING}:fit_coin", "Baseline: a random guess."),
+        Entry("coin", f"{_FITTING}:fit_coin", "Baseline: a random guess.", takes=_NONE),
         Entry(
             "zero-shot", f"{_FITTING}:fit_zero_shot",
             "A language model's likelihood measure, not trained: zero-shot[:MEASURE[:MODEL]].",
-            requires=_TORCH,
+            requires=_TORCH, takes=ZERO_SHOT_SETTINGS,
         ),
     ],
 )  # fmt: skip

@@ -5,6 +5,7 @@ from typing import Any
 
 from dialeval.errors import BadInput
 from dialeval.settings.checks import check_settings
+from dialeval.settings.usage import Needs
 
 LIKELIHOOD = "likelihood"
 OBJECTIVES = (LIKELIHOOD, "reinforce", "regs-mc", "regs-partial")
@@ -15,6 +16,25 @@ TEACHER_FORCING = ("likelihood", "reward", "none")
 CRITIC_READS = ("prefix", "state", "history")
 RELEASED: dict[str, Any] = {"critic_reads": "history", "last_reward": "previous"}
 """Where the released code does other than the paper; its bugs are not among them."""
+_PAPER = {"preset": ("paper",)}
+_REGS = {"objective": ("regs-mc", "regs-partial")}
+_TRAINED = {"reward": ("discriminator", "shuffled")}
+_CRITIC = {"baseline": ("critic",)}
+NEEDS: dict[str, Needs] = {
+    "rollouts": {"objective": ("regs-mc",)},
+    "last_reward": {"objective": ("regs-mc",), **_PAPER},
+    "partial": {"objective": ("regs-partial",)},
+    "critic_reads": {**_CRITIC, **_REGS, **_PAPER},
+    "critic_size": _CRITIC,
+    "critic_learning_rate": _CRITIC,
+    "d_steps": _TRAINED,
+    "discriminator": _TRAINED,
+    "discriminator_learning_rate": _TRAINED,
+    "discriminator_pairs": _TRAINED,
+    "discriminator_epochs": _TRAINED,
+    "backward": _TRAINED,
+}
+"""What settings are for where one objective is trained; a study of all of them reads all."""
 
 
 @dataclass

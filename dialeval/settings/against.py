@@ -1,14 +1,18 @@
 """Settings of training a generator against perturbed contexts, and of Reranking-RL."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from dialeval.errors import BadInput
 from dialeval.settings.checks import check_settings
+from dialeval.settings.usage import SET
 
 MARGIN_TARGETS = ("gold", "greedy")
 UNITS = ("responses", "tokens")
 GROUPS = ("all", "should-change", "should-not-change")
 PRESETS = ("paper", "released")
+_AGAINST: dict[str, Any] = {"needs": {"against": SET}}
+_RERANKING: dict[str, Any] = {"needs": {"rl_weight": SET}}
 
 
 @dataclass
@@ -24,23 +28,33 @@ class AgainstConfig:
     )
     strategy_preset: str = field(
         default="paper",
-        metadata={"help": "Rates of the strategies: paper or released.", "choices": PRESETS},
+        metadata={
+            "help": "Rates of the strategies: paper or released.",
+            "choices": PRESETS,
+            **_AGAINST,
+        },
     )
     paraphraser: str = field(
         default="",
-        metadata={"help": "Model of generative-paraphrase: smollm2, a folder, a Hub name."},
+        metadata={
+            "help": "Model of generative-paraphrase: smollm2, a folder, a Hub name.",
+            **_AGAINST,
+        },
     )
     margin: float = field(
-        default=0.1, metadata={"help": "M: a changed context should lower log P(T|S) by it."}
+        default=0.1,
+        metadata={"help": "M: a changed context should lower log P(T|S) by it.", **_AGAINST},
     )
     margin_weight: float = field(
-        default=1.0, metadata={"help": "alpha: weight of the max-margin loss."}
+        default=1.0,
+        metadata={"help": "alpha: weight of the max-margin loss.", **_AGAINST},
     )
     margin_target: str = field(
         default="gold",
         metadata={
             "help": "T of the margin: gold response, or the model's greedy one (released code).",
             "choices": MARGIN_TARGETS,
+            **_AGAINST,
         },
     )
     margin_over: str = field(
@@ -48,6 +62,7 @@ class AgainstConfig:
         metadata={
             "help": "log P(T|S) of the margin: of whole responses, or per token (released code).",
             "choices": UNITS,
+            **_AGAINST,
         },
     )
     rl_weight: float = field(
@@ -59,13 +74,17 @@ class AgainstConfig:
     )
     rl_contexts: int = field(
         default=2,
-        metadata={"help": "Reranking-RL: random contexts that a reward is averaged over."},
+        metadata={
+            "help": "Reranking-RL: random contexts that a reward is averaged over.",
+            **_RERANKING,
+        },
     )
     rl_over: str = field(
         default="responses",
         metadata={
             "help": "Reranking-RL: -log P(G|S_R) of whole responses, or per token (released code).",
             "choices": UNITS,
+            **_RERANKING,
         },
     )
 

@@ -28,7 +28,13 @@ class AnalysisRun:
             "by default the most exact one for the discriminator."
         },
     )
-    steps: int = field(default=50, metadata={"help": "Points of integrated gradients."})
+    steps: int = field(
+        default=50,
+        metadata={
+            "help": "Points of integrated gradients.",
+            "needs": {"method": ("integrated-gradients",)},
+        },
+    )
     resamples: int = field(default=1_000, metadata={"help": "Bootstrap draws of dialogues."})
     seed: int = field(default=0, metadata={"help": "Random seed."})
     output_dir: str = field(

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from dialeval.errors import BadInput
 from dialeval.settings.checks import check_settings
+from dialeval.settings.usage import SET
 
 NEEDED = (
     "Give replies that are known to be human (--reference clean.jsonl), replies of machines "
@@ -34,7 +35,10 @@ class AuditRun:
     level: float = field(default=0.95, metadata={"help": "Confidence level of the intervals."})
     fdr: float = field(
         default=0.05,
-        metadata={"help": "False discovery rate of the groups that stand out (--by)."},
+        metadata={
+            "help": "False discovery rate of the groups that stand out (--by).",
+            "needs": {"by": SET},
+        },
     )
     seed: int = field(default=0, metadata={"help": "Random seed."})
     output_dir: str = field(

@@ -21,7 +21,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from dialeval.errors import BadInput
 
-METADATA = ("least", "no_limit", "above", "share", "empty", "flags", "hidden")
+METADATA = ("least", "no_limit", "above", "share", "empty", "flags", "hidden", "needs")
 """Keys of a field's metadata that are no options of argparse."""
 MOST = 10**12
 MOST_SEED = 2**32 - 1

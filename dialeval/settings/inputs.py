@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dialeval.errors import BadInput
+from dialeval.settings.usage import SET
 
 
 def _option(help: str, *flags: str) -> dict[str, Any]:
@@ -102,7 +103,7 @@ class InputSettings:
 
 
 @dataclass(frozen=True)
-class SidedInputSettings(InputSettings):
+class RoleSettings(InputSettings):
     """Reading the data."""
 
     human_role: str | None = field(
@@ -116,26 +117,6 @@ class SidedInputSettings(InputSettings):
         ),
     )
 
-    pairs: list[str] | None = field(
-        default=None,
-        metadata=_option(
-            "One table for all: then --human and --system NAME=COLUMN name its columns. Repeatable."
-        ),
-    )
-    context: str | None = field(
-        default=None, metadata=_option("With --pairs: the column of the context.")
-    )
-    max_identical: float = field(
-        default=0.2,
-        metadata=_option("Share of a system's replies that may be identical to the human's."),
-    )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 <= self.max_identical <= 1:
-            message = f"--max-identical is between 0 and 1, but got {self.max_identical}."
-            raise BadInput(message)
-
     def system_roles(self) -> tuple[str | None, dict[str, str]]:
         """The role of all systems, and those of some by name."""
         given = [text.rpartition("=") for text in self.system_role or []]
@@ -147,3 +128,32 @@ class SidedInputSettings(InputSettings):
                 hint="Name the systems: --system-role bot=assistant --system-role sim=user",
             )
         return (general[0] if general else self.role), named
+
+
+@dataclass(frozen=True)
+class SidedInputSettings(RoleSettings):
+    """Reading the data."""
+
+    pairs: list[str] | None = field(
+        default=None,
+        metadata=_option(
+            "One table for all: then --human and --system NAME=COLUMN name its columns. Repeatable."
+        ),
+    )
+    context: str | None = field(
+        default=None,
+        metadata={
+            "help": "With --pairs: the column of the context.",
+            "needs": {"pairs": SET},
+        },
+    )
+    max_identical: float = field(
+        default=0.2,
+        metadata=_option("Share of a system's replies that may be identical to the human's."),
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= self.max_identical <= 1:
+            message = f"--max-identical is between 0 and 1, but got {self.max_identical}."
+            raise BadInput(message)

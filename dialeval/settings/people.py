@@ -47,6 +47,7 @@ class AnnotationRun:
         metadata={
             "least": 0,
             "help": "For the task real: items of each system, without repeats and unknown words.",
+            "needs": {"task": ("real",)},
         },
     )
     per_item: int = field(default=3, metadata={"help": "Annotators per item."})
@@ -71,7 +72,10 @@ class AnnotationRun:
     )
     opponent: str | None = field(
         default=None,
-        metadata={"help": "For the task better: compare every system with this one only."},
+        metadata={
+            "help": "For the task better: compare every system with this one only.",
+            "needs": {"task": ("better",)},
+        },
     )
     scales: tuple[str, ...] = field(
         default=(),
@@ -79,6 +83,7 @@ class AnnotationRun:
             "flags": ("--scale",),
             "help": "For the task rating: NAME:LOW:HIGH:POINTS with anchors; by default relevance "
             "and fluency with 5 points. Repeatable.",
+            "needs": {"task": ("rating",)},
         },
     )
     title: str = field(default="", metadata={"help": "Heading of the page."})

@@ -21,10 +21,14 @@ class RobustRun(GeneratorRun):
         default_factory=list,
         metadata={"help": "Corpus files to test on; a part of the data by default."},
     )
-    model: str = field(default="", metadata={"help": "Not used here: see targets."})
-    samples: int = field(default=0, metadata={"least": 0, "help": "Not used here: see examples."})
-    resume: bool = field(default=False, metadata={"help": "Not used here: it always continues."})
-    log_with: str | None = field(default=None, metadata={"help": "Not used here."})
+    model: str = field(default="", metadata={"help": "Not used here: see targets.", "needs": {}})
+    samples: int = field(
+        default=0, metadata={"least": 0, "help": "Not used here: see examples.", "needs": {}}
+    )
+    resume: bool = field(
+        default=False, metadata={"help": "Not used here: it always continues.", "needs": {}}
+    )
+    log_with: str | None = field(default=None, metadata={"help": "Not used here.", "needs": {}})
     targets: list[str] = field(
         default_factory=lambda: ["vhred"],
         metadata={"help": f"Generators: {', '.join(TARGETS)}, or a folder or Hub name."},

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 
 from dialeval.errors import BadInput
+from dialeval.settings.usage import SET
 
 TRACKERS = {
     "trackio": ("trackio",),
@@ -23,7 +24,11 @@ class TrackingSettings:
         metadata={"help": f"Also log the numbers with a tracker: {', '.join(TRACKERS)}."},
     )
     project: str = field(
-        default="dialeval", metadata={"help": "Name of the tracker's project, for --log-with."}
+        default="dialeval",
+        metadata={
+            "help": "Name of the tracker's project, for --log-with.",
+            "needs": {"log_with": SET},
+        },
     )
 
     def __post_init__(self) -> None:

@@ -1,15 +1,18 @@
 """Settings of training: what is trained on what, and how its trainer works."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from dialeval.errors import BadInput
 from dialeval.settings.checks import check_settings
+from dialeval.settings.trainer import (
+    OPTIMIZERS,
+    SCHEDULES,
+    TrainingConfig,
+    check_choices,
+    check_memory,
+)
+from dialeval.settings.usage import Except
 
-OPTIMIZERS = ("adam", "adamw", "sgd")
-PRECISIONS = ("no", "bf16")
-SCHEDULES = ("constant", "linear", "cosine", "halve")
 INITIAL_WEIGHTS = ("uniform", "scaled")
 WORD_VECTORS = ("minilm",)
 TUNES = ("full", "lora", "head")
@@ -17,57 +20,12 @@ DIRECTIONS = ("forward", "backward", "unconditional")
 FILTERS = ("none", "li", "bruni")
 NEW = ("gpt2", "seq2seq", "vhred")
 """Generators that are trained from scratch."""
-
-
-@dataclass
-class TrainingConfig:
-    """Settings that every trainer has."""
-
-    max_steps: int = field(
-        default=-1, metadata={"no_limit": True, "help": "Maximum updates; -1 is no limit."}
-    )
-    learning_rate: float = field(
-        default=1e-3, metadata={"above": 0, "help": "Initial learning rate."}
-    )
-    weight_decay: float = field(default=0.0, metadata={"help": "Weight decay of adamw."})
-    warmup_steps: int = field(default=0, metadata={"help": "Updates of linear warm-up."})
-    halve_after: int = field(
-        default=6, metadata={"least": 0, "help": "Epochs before `halve` starts."}
-    )
-    max_grad_norm: float = field(
-        default=5.0, metadata={"help": "Maximum gradient norm; 0 does not clip."}
-    )
-    patience: int = field(
-        default=2,
-        metadata={
-            "least": 0,
-            "help": "Epochs in a row without a better validation loss that do not stop it yet.",
-        },
-    )
-    checkpoint_every: int = field(default=500, metadata={"help": "Updates between checkpoints."})
-    gradient_accumulation_steps: int = field(
-        default=1,
-        metadata={"help": "Parts that a batch is computed in; same update, less memory."},
-    )
-    precision: str = field(
-        default="no",
-        metadata={"help": "bf16: mixed precision; no: float32.", "choices": PRECISIONS},
-    )
-    gradient_checkpointing: bool = field(
-        default=False, metadata={"help": "Compute activations twice, to save memory."}
-    )
-    seed: int = field(default=0, metadata={"help": "Random seed."})
-    optimizer: str = field(default="adam", metadata={"help": "Optimiser.", "choices": OPTIMIZERS})
-    schedule: str = field(
-        default="constant",
-        metadata={
-            "help": "Learning rate schedule; halve: each epoch after halve_after.",
-            "choices": SCHEDULES,
-        },
-    )
-
-    def __post_init__(self) -> None:
-        check_settings(self)
+_OF_SYSTEM = {"needs": {"scenario": ("human_machine", "machine_machine")}}
+_NEW = {"needs": {"model": NEW}}
+_NEW_TOKENIZER = {"needs": {"model": NEW, "tokenizer": ("words", "bpe")}}
+_ENCODER_DECODER = {"needs": {"model": ("seq2seq", "vhred")}}
+_SEQ2SEQ = {"needs": {"model": ("seq2seq",)}}
+_VHRED = {"needs": {"model": ("vhred",)}}
 
 
 @dataclass
@@ -129,7 +87,10 @@ class GeneratorConfig(TrainingConfig):
             "choices": ("none", "tf-idf"),
         },
     )
-    weight_cap: float = field(default=3.0, metadata={"help": "Maximum tf-idf weight, L."})
+    weight_cap: float = field(
+        default=3.0,
+        metadata={"help": "Maximum tf-idf weight, L.", "needs": {"weighting": ("tf-idf",)}},
+    )
     average_over: str = field(
         default="tokens",
         metadata={
@@ -142,6 +103,7 @@ class GeneratorConfig(TrainingConfig):
         metadata={
             "help": "all: a causal model is also trained on the context.",
             "choices": ("response", "all"),
+            "needs": {"model": Except(("seq2seq", "vhred"))},
         },
     )
 
@@ -152,6 +114,7 @@ class GeneratorConfig(TrainingConfig):
             "least": 0,
             "help": "Of vhred: updates until the KL term has its full weight; -1 is half of all, "
             "75000 the paper's, 0 the released code's.",
+            "needs": {"model": Except(("gpt2", "seq2seq"))},
         },
     )
 
@@ -183,10 +146,12 @@ class DiscriminatorRun:
         default="human_random", metadata={"help": "Which two classes; see `dialeval data pair`."}
     )
     machine: str | None = field(
-        default=None, metadata={"help": "File with the system's responses, if separate."}
+        default=None,
+        metadata={"help": "File with the system's responses, if separate.", **_OF_SYSTEM},
     )
     system: str | None = field(
-        default=None, metadata={"help": "Name of the system, in a file with several authors."}
+        default=None,
+        metadata={"help": "Name of the system, in a file with several authors.", **_OF_SYSTEM},
     )
     model: str = field(
         default="transformer",
@@ -205,7 +170,10 @@ class DiscriminatorRun:
     tokenizer: str = field(
         default="words", metadata={"help": "words, bpe, or a folder or name on the Hub."}
     )
-    vocab_size: int = field(default=25_000, metadata={"help": "Words, or merges of bpe."})
+    vocab_size: int = field(
+        default=25_000,
+        metadata={"help": "Words, or merges of bpe.", "needs": {"tokenizer": ("words", "bpe")}},
+    )
     input_format: str | None = field(
         default=None, metadata={"help": "words, dialogrpt, att, encoder or chat."}
     )
@@ -288,36 +256,63 @@ class GeneratorRun:
             "choices": DIRECTIONS,
         },
     )
-    tokenizer: str = field(default="bpe", metadata={"help": "bpe, words, a folder or Hub name."})
-    vocab_size: int = field(default=5_000, metadata={"help": "Merges of bpe, or words."})
-    hidden_size: int = field(default=256, metadata={"help": "Width of a new model."})
-    layers: int = field(default=4, metadata={"help": "Layers of a new model."})
-    heads: int = field(default=4, metadata={"help": "Attention heads of a new gpt2."})
+    tokenizer: str = field(
+        default="bpe", metadata={"help": "bpe, words, a folder or Hub name.", **_NEW}
+    )
+    vocab_size: int = field(
+        default=5_000, metadata={"help": "Merges of bpe, or words.", **_NEW_TOKENIZER}
+    )
+    hidden_size: int = field(default=256, metadata={"help": "Width of a new model.", **_NEW})
+    layers: int = field(
+        default=4,
+        metadata={
+            "help": "Layers of a new gpt2 or seq2seq.",
+            "needs": {"model": ("gpt2", "seq2seq")},
+        },
+    )
+    heads: int = field(
+        default=4,
+        metadata={"help": "Attention heads of a new gpt2.", "needs": {"model": ("gpt2",)}},
+    )
     positions: int = field(
         default=160,
         metadata={
-            "help": "Tokens of context and response in all; of each of them for seq2seq and vhred."
+            "help": "Tokens of context and response in all; of each of them for seq2seq and vhred.",
+            **_NEW,
         },
     )
-    dropout: float = field(default=0.1, metadata={"share": True, "help": "Of a new model."})
+    dropout: float = field(default=0.1, metadata={"share": True, "help": "Of a new model.", **_NEW})
     embedding_size: int | None = field(
-        default=None, metadata={"help": "Of seq2seq and vhred; hidden_size by default."}
+        default=None,
+        metadata={"help": "Of seq2seq and vhred; hidden_size by default.", **_ENCODER_DECODER},
     )
-    latent_size: int = field(default=100, metadata={"help": "Latent units of vhred."})
+    latent_size: int = field(default=100, metadata={"help": "Latent units of vhred.", **_VHRED})
     word_drop: float = field(
         default=0.25,
-        metadata={"share": True, "help": "Of vhred: share of the decoder's input words dropped."},
+        metadata={
+            "share": True,
+            "help": "Of vhred: share of the decoder's input words dropped.",
+            **_VHRED,
+        },
     )
     latent: str = field(
         default="mean",
-        metadata={"help": "Of vhred, to answer: mean of the prior, or a seeded sample of it."},
+        metadata={
+            "help": "Of vhred, to answer: mean of the prior, or a seeded sample of it.",
+            **_VHRED,
+        },
     )
-    attention: str = field(default="dot", metadata={"help": "Of seq2seq: dot or bahdanau."})
+    attention: str = field(
+        default="dot", metadata={"help": "Of seq2seq: dot or bahdanau.", **_SEQ2SEQ}
+    )
     input_feeding: bool = field(
-        default=False, metadata={"help": "Of seq2seq: the decoder reads what it last attended to."}
+        default=False,
+        metadata={"help": "Of seq2seq: the decoder reads what it last attended to.", **_SEQ2SEQ},
     )
-    bidirectional: bool = field(default=False, metadata={"help": "Encoder of seq2seq."})
-    copy: bool = field(default=False, metadata={"help": "Copy mechanism of seq2seq and vhred."})
+    bidirectional: bool = field(default=False, metadata={"help": "Encoder of seq2seq.", **_SEQ2SEQ})
+    copy: bool = field(
+        default=False, metadata={"help": "Copy mechanism of seq2seq and vhred.", **_ENCODER_DECODER}
+    )
     context_turns: int = field(default=2, metadata={"help": "Turns of context."})
     filter: str = field(
         default="none", metadata={"help": "none, li or bruni, beside the limits that follow."}
@@ -360,18 +355,3 @@ class GeneratorRun:
         if self.filter not in FILTERS:
             choices = ", ".join(FILTERS)
             raise BadInput(f"unknown filter {self.filter!r}.", hint=f"Choose {choices}.")
-
-
-def check_choices(config: Any, **choices: Sequence[str]) -> None:
-    """Refuse a setting that is none of its choices."""
-    for name, known in choices.items():
-        if getattr(config, name) not in known:
-            raise BadInput(f"`{name}` is {', '.join(known)}, but got {getattr(config, name)!r}.")
-
-
-def check_memory(config: Any) -> None:
-    """Refuse a precision or a number of parts that no trainer has."""
-    check_choices(config, precision=PRECISIONS)
-    parts = config.gradient_accumulation_steps
-    if parts < 1:
-        raise BadInput(f"`gradient_accumulation_steps` is 1 or more, but got {parts}.")

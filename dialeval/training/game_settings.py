@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from dialeval.dialogues import BadInput
 from dialeval.responders.decoding import TemperatureMixture
 from dialeval.settings.checks import check_settings
-from dialeval.settings.training import check_choices, check_memory
+from dialeval.settings.trainer import check_choices, check_memory
 
 
 @dataclass

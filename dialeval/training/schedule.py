@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from dialeval.errors import BadInput
-from dialeval.settings.training import TrainingConfig
+from dialeval.settings.trainer import TrainingConfig
 
 
 def optimizer_for(parameters: Sequence[Tensor], config: TrainingConfig) -> torch.optim.Optimizer:

@@ -43,7 +43,8 @@ def records(path) -> list[dict]:
 
 @pytest.mark.parametrize("decoding", [name for name in DECODINGS if name != "greedy"])
 def test_every_strategy_answers_by_name(data, model, tmp_path, decoding):
-    helpers = ["--backward", model, "--language-model", model]
+    options = {"mmi-backward": ["--backward", model], "mmi-penalty": ["--language-model", model]}
+    helpers = options.get(decoding, [])
     run("generate", "--model", model, "--data", data, "--limit", "6", "-n", "2", "--decoding",
         decoding, "--max-new-tokens", "5", *helpers)  # fmt: skip
     rows = records(tmp_path / "generated.jsonl")

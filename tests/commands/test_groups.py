@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 
 import dialeval.commands as commands
 
-HELPERS = {"__init__", "console", "settings", "tracking"}
+HELPERS = {"__init__", "console", "given", "live", "settings", "tracking"}
 
 
 def test_every_command_is_in_one_group():

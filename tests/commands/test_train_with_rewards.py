@@ -22,7 +22,7 @@ TINY = {
     "max_passages": 200, "max_eval_passages": 60, "samples": 2, "context_turns": 1,
 }  # fmt: skip
 FAST = {
-    "iterations": 2, "d_steps": 1, "adversarial_batch": 8, "rollouts": 2, "critic_size": 8,
+    "iterations": 2, "d_steps": 1, "adversarial_batch": 8, "critic_size": 8,
     "response_tokens": 8, "validate_every": 1, "validation_contexts": 16,
     "discriminator_pairs": 80, "discriminator_epochs": 4, "discriminator_learning_rate": 0.003,
 }  # fmt: skip

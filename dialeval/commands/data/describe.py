@@ -9,6 +9,7 @@ import typer
 from dialeval.commands.console import out, say
 from dialeval.commands.data import options as o
 from dialeval.commands.settings import with_settings
+from dialeval.errors import BadInput
 from dialeval.settings.inputs import InputSettings
 
 
@@ -28,6 +29,8 @@ def describe(
     from dialeval.dialogues.statistics import describe as description_of
     from dialeval.reports.description import description_plot, description_tables
 
+    if png and no_png:
+        raise BadInput("--png and --no-png contradict each other.", hint="Leave out one of them.")
     options = o.read_options(inputs, author=author, allow_empty=True)
     description = description_of(*o.read_files(files, options, against))
     if as_json:

@@ -10,15 +10,16 @@ from rich.markup import escape
 from dialeval.commands.console import out, say
 from dialeval.commands.data import options as o
 from dialeval.commands.settings import with_settings
-from dialeval.settings.inputs import SidedInputSettings
+from dialeval.settings.inputs import RoleSettings
+from dialeval.settings.usage import SET
 
 if TYPE_CHECKING:
     from dialeval.dialogues import Passages
 
 
-@with_settings(inputs=SidedInputSettings)
+@with_settings(needs={"output_dir": {"normalise": SET}}, inputs=RoleSettings)
 def leaks(
-    inputs: SidedInputSettings,
+    inputs: RoleSettings,
     human: Annotated[str, typer.Argument(help="Human responses.")],
     system: Annotated[str, typer.Argument(help="A system's responses to the same contexts.")],
     only: Annotated[
@@ -74,7 +75,7 @@ def _names(human: str, system: str) -> tuple[str, str]:
 
 
 def _sides(
-    human: str, system: str, only: str | None, inputs: SidedInputSettings
+    human: str, system: str, only: str | None, inputs: RoleSettings
 ) -> tuple["Passages", "Passages"]:
     """Passages of the human and of the system; both may be in one file."""
     from dialeval.dialogues import BadInput, authors, by_author
@@ -99,7 +100,7 @@ def _sides(
     ), system_side
 
 
-def _read(path: str, inputs: SidedInputSettings, side: str, role: str | None) -> "Passages":
+def _read(path: str, inputs: RoleSettings, side: str, role: str | None) -> "Passages":
     """Passages of a file; plain text in no other format is one response per line."""
     from dialeval.dialogues import BadInput, format_of
 

@@ -11,7 +11,7 @@ from dialeval.commands.settings import with_settings
 from dialeval.settings.inputs import InputSettings
 
 
-@with_settings(inputs=InputSettings)
+@with_settings(needs={"random": {"scenario": ("human_random",)}}, inputs=InputSettings)
 def pair(
     inputs: InputSettings,
     files: o.Files,

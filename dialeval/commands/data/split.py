@@ -8,6 +8,7 @@ import typer
 
 from dialeval.commands.console import out
 from dialeval.commands.data import options as o
+from dialeval.commands.given import Given
 from dialeval.commands.settings import with_settings
 from dialeval.settings.inputs import InputSettings
 
@@ -18,6 +19,7 @@ MOST_FOLDS = 1_000
 @with_settings(inputs=InputSettings)
 def split(
     inputs: InputSettings,
+    given: Given,
     files: o.Files,
     output_dir: Annotated[
         Path, typer.Option("--output-dir", "-o", help="Folder for the parts and their card.")
@@ -33,6 +35,8 @@ def split(
     author: o.Author = None,
 ) -> None:
     """Split a corpus by dialogue, from a hash, so that adding data never moves an example."""
+    if folds is not None:
+        given.refuse(["parts"], "--folds makes the parts")
     shares = _shares(parts, folds)
     options = o.read_options(inputs, author=author)
     passages, report = o.read_files(files, options)
