@@ -64,7 +64,7 @@ def analyse(
 
     options = o.read_options(inputs, author=author, allow_empty=True, keep_duplicates=True)
     scorer = load_scorer(discriminator, neural={"device": device})
-    check_neural(given, scorer)
+    check_neural(given, scorer, device)
     passages, _ = o.read_files(data, options)
     if limit is not None:
         passages = sample_dialogues(passages, limit, run.seed)

@@ -148,7 +148,9 @@ def generate(
         _print_decodings()
         return
     _check_used(job)
-    check_live(given, [job.responder or job.model or "smollm2"], _OF_RESPONDERS)
+    on_cpu = {"device"} if settings.device == "cpu" else set()  # where anything runs
+    names = [name for name in _OF_RESPONDERS if name not in on_cpu]
+    check_live(given, [job.responder or job.model or "smollm2"], names)
     options = o.read_options(inputs, allow_empty=True, side="human")
     run_generation(job, settings, options)
 

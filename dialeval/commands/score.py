@@ -47,7 +47,7 @@ def score(
     accelerator = Accelerator(cpu=device == "cpu")
     neural = {"device": device, "max_tokens": max_tokens, "cache": cache, "progress": True}
     scorer = load_scorer(discriminator, neural=neural, accelerator=accelerator)
-    check_neural(given, scorer)
+    check_neural(given, scorer, device)
     passages, _ = o.read_files(data, options)
     say(f"Scoring with [bold]{scorer.name}[/] on {getattr(scorer, 'device', 'cpu')}")
     scored = score_passages(scorer, passages)
@@ -59,7 +59,7 @@ def score(
         say(f"[dim]{scorer.signature}[/]")
 
 
-def check_neural(given: Given, scorer: Any) -> None:
+def check_neural(given: Given, scorer: Any, device: str | None) -> None:
     """Refuse options of networks where the loaded evaluator is none and has none inside.
 
     Args:
@@ -67,6 +67,8 @@ def check_neural(given: Given, scorer: Any) -> None:
             What the user gave.
         scorer (`Scorer`):
             The evaluator.
+        device (`str`, *optional*):
+            Where it should run; anything does on the CPU.
 
     Raises:
         BadInput: Names the option.
@@ -74,4 +76,5 @@ def check_neural(given: Given, scorer: Any) -> None:
     from dialeval.scorers.folders import takes_neural
 
     if not takes_neural(scorer):
-        given.refuse(("device", "max_tokens", "cache"), f"{scorer.name} is no trained network")
+        names = ("max_tokens", "cache", *(() if device == "cpu" else ("device",)))
+        given.refuse(names, f"{scorer.name} is no trained network")

@@ -81,7 +81,7 @@ class SelfChatJob:
         return first, self.two or first
 
 
-_OF_MODELS = ("settings", "chat_template", "device", "trust_remote_code")
+_OF_MODELS = ("settings", "chat_template", "trust_remote_code")
 
 
 @with_settings(job=SelfChatJob, settings=ModelSettings, inputs=InputSettings)
@@ -98,7 +98,8 @@ def selfchat(
     from dialeval.reports.generation import chat_table
     from dialeval.responders.selfchat import self_chat
 
-    check_live(given, job.speakers(), (*LIVE, *_OF_MODELS))
+    names = [*LIVE, *_OF_MODELS, *(() if settings.device == "cpu" else ("device",))]
+    check_live(given, job.speakers(), names)
     check_live(given, job.speakers()[1:], ("second_system_prompt",))
     check_sources(job.data or [], job.speakers())
     options = o.read_options(inputs, side="human", role=inputs.role or "any")

@@ -22,7 +22,9 @@ _GENERATE = (
     "--device cpu"
 )
 READERS = {
-    "human.jsonl": ["data describe {}", _CONVERT, "data leaks {}", "data split {}"],
+    "human.jsonl": [
+        "data describe {}", _CONVERT, "data leaks material/many.jsonl {}", "data split {}",
+    ],
     "human.csv": [_CONVERT, "data describe {} --skip-bad"],
     "human.tsv": ["data convert {} -o out.csv"],
     "human.parquet": [_CONVERT, "data describe {} --skip-bad"],
@@ -52,11 +54,14 @@ ARTEFACTS = {
     "generator/results.json": ["card material/generator"],
     "generator/model.safetensors": [_GENERATE],
     "runs/eval/results.json": [
-        "report material/runs/eval", "compare material/runs/eval", "check material/runs/eval",
+        "report material/runs/eval", "check material/runs/eval --min adversuc=0.1",
         "card material/runs/eval", "panel material/runs/eval", "agreement material/runs/eval",
         "report material/runs/eval --format markdown",
     ],
-    "runs/eval/scores.parquet": ["compare material/runs/eval", "panel material/runs/eval"],
+    "runs/eval/scores.parquet": ["panel material/runs/eval"],
+    "runs/two/results.json": ["compare material/runs/two", "compare material/runs/two --json"],
+    "runs/two/scores.parquet": ["compare material/runs/two"],
+    "judgements.csv": ["agreement material/judgements.csv"],
     "runs/ere/results.json": ["report material/runs/ere", "card material/runs/ere"],
     "runs/robustness/results.json": [
         "report material/runs/robustness", "card material/runs/robustness",
@@ -86,26 +91,26 @@ BASES = {
     "data convert": "data convert material/human.jsonl -o out.jsonl",
     "data split": "data split material/human.jsonl -o out",
     "data pair": "data pair material/human.jsonl -o out.jsonl",
-    "data leaks": "data leaks material/human.jsonl",
+    "data leaks": "data leaks material/many.jsonl material/many-bot.jsonl",
     "data overlap": "data overlap material/human.jsonl material/many.jsonl",
     "train": " ".join(material.TRAIN_SVM),
     "score": "score -d material/svm --data material/bot.jsonl -o out.jsonl --device cpu",
     "generate": "generate --responder parrot --data material/human.jsonl --limit 4 -o out.jsonl",
-    "selfchat": "selfchat parrot constant --data material/human.jsonl --limit 2 -o out.jsonl",
-    "evaluate": " ".join(material.EVALUATE) + " --limit 24",
-    "ere": " ".join(material.ERE) + " --limit 24",
+    "selfchat": "selfchat --one parrot --two constant --data material/human.jsonl --limit 2 "
+    "-o out.jsonl",
+    "evaluate": " ".join(material.EVALUATE),
+    "ere": " ".join(material.ERE),
     "report": "report material/runs/eval",
-    "compare": "compare material/runs/eval",
-    "check": "check material/runs/eval",
-    "transfer": "transfer --human material/human.jsonl --system bot=material/bot.jsonl "
-    "--limit 24 -o out",
+    "compare": "compare material/runs/two",
+    "check": "check material/runs/eval --min adversuc=0.1",
+    "transfer": "transfer --human material/human.jsonl --system bot=material/bot.jsonl -o out",
     "audit": "audit material/human.jsonl --machine material/bot.jsonl --folds 2 --seeds 1 "
     "--resamples 50 -o out",
     "analyse": "analyse -d material/svm --data material/human.jsonl --data material/bot.jsonl "
     "--limit 24 --resamples 50 --pictures 1 --device cpu -o out",
     "panel": "panel material/runs/eval",
     "annotate": " ".join(material.ANNOTATE),
-    "agreement": "agreement material/project",
+    "agreement": "agreement material/judgements.csv",
     "perturb": "perturb material/human.jsonl -s random-swap -o out.jsonl",
     "robustness": " ".join(material.ROBUSTNESS),
     "card": "card material/svm",

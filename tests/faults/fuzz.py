@@ -77,6 +77,16 @@ def run_all(
     return outcomes
 
 
+def broken_bases(folder: Path) -> list[str]:
+    """The commands to which hostile options are added, if they do not work without them."""
+    broken = []
+    for name, command in cases.BASES.items():
+        cases.prepare(cases.Case(name, tuple(command.split()), {}), folder, folder / "case")
+        outcome = harness.run(command.split(), folder / "case", timeout=120)
+        broken += [f"{name}: {outcome.log[-300:]}"] if outcome.code not in (0, 1) else []
+    return broken
+
+
 def draw(folder: Path, most: int, seed: int) -> list[cases.Case]:
     """Cases of all groups, in random order; with further seeds until there are enough."""
     drawn: list[cases.Case] = []
@@ -100,6 +110,7 @@ def main(words: list[str]) -> int:
     harness.warm_up()
     with tempfile.TemporaryDirectory(prefix="dialeval-fuzz-") as name:
         print("material:", material.build(Path(name)))
+        print("commands that do not work:", broken_bases(Path(name)) or "none", flush=True)
         drawn = draw(Path(name), given.most, given.seed)[part - 1 :: parts]
         outcomes = run_all(Path(name), drawn, log=given.log)
     print(harness.summary("bad inputs", outcomes, 400))

@@ -11,6 +11,7 @@ EVALUATE = split(
     "evaluate --human material/human.jsonl --system bot=material/bot.jsonl --evaluator svm-unigram "
     "--folds 2 --seeds 1 --curve 0.5 --no-twins --no-length-matched --normalise off -o runs/eval"
 )
+TWO = [*EVALUATE[:-1], "runs/two", "--system", "parrot"]
 ERE = split(
     "ere --human material/human.jsonl --system bot=material/bot.jsonl --evaluator svm-unigram "
     "--folds 2 --no-twins -o runs/ere"
@@ -47,14 +48,24 @@ def write_corpora(folder: Path) -> None:
         if ending != "jsonl.gz":
             write_passages(to_passages(passages), folder / f"human.{ending}")
     write_passages(to_passages(answers), folder / "bot.jsonl")
-    write_passages(to_passages(talk(200, 3)), folder / "many.jsonl")
+    many = talk(200, 3)
+    write_passages(to_passages(many), folder / "many.jsonl")
+    replies = [passage.with_response(f"reply to {passage.id}", "bot") for passage in many]
+    write_passages(to_passages(replies), folder / "many-bot.jsonl")
+    rows = [
+        f"{name},{item},{('real', 'not real')[(item + at) % 3 == 0]},bot"
+        for item in range(12)
+        for at, name in enumerate(("ann", "bob", "eve"))
+    ]
+    judgements = "\n".join(["annotator,item,answer,system", *rows])
+    (folder / "judgements.csv").write_text(judgements + "\n", encoding="utf-8")
     roles = ("user", "assistant") * 2
     chats = [
         {"messages": [{"role": role, "content": f"{role} {n}"} for role in roles]} for n in range(8)
     ]
     turns = "\n".join(map(json.dumps, chats))
     (folder / "chat.jsonl").write_text(turns + "\n", encoding="utf-8")
-    config = "data: [material/human.jsonl]\nmodel: svm-unigram\nepochs: 1\nmax_pairs: 24\n"
+    config = "data: [material/human.jsonl]\nmodel: svm-unigram\nmax_pairs: 24\n"
     (folder / "train.yaml").write_text(config, encoding="utf-8")
 
 
@@ -80,7 +91,7 @@ def build(folder: Path, names: tuple[str, ...] = ()) -> dict[str, float]:
     write_corpora(material)
     write_zero_shot(material / "zero")
     commands = {
-        "runs/eval": EVALUATE, "runs/ere": ERE, "gen.jsonl": GENERATE,
+        "runs/eval": EVALUATE, "runs/two": TWO, "runs/ere": ERE, "gen.jsonl": GENERATE,
         "runs/robustness": ROBUSTNESS, "net": TRAIN, "svm": TRAIN_SVM,
         "generator": TRAIN_GENERATOR, "project": ANNOTATE,
     }  # fmt: skip

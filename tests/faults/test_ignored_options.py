@@ -27,9 +27,9 @@ REFUSED = [
       for name in ("parrot", "random", "retrieval", "constant")
       for option in ("--decoding greedy", "--system-prompt hi", "--temperature 0.5", "-n 2",
                      "--max-new-tokens 5", "--max-tokens 9", "--adapter x", "--concurrency 2",
-                     "--api-key-env KEY", "--chat-template none", "--device cpu", "--set top_k=1")],
+                     "--api-key-env KEY", "--chat-template none", "--device mps", "--set top_k=1")],
     ("generate --responder stored --answers a.jsonl --data a.jsonl --decoding beam", "--decoding"),
-    ("generate --model m@http://localhost:1/v1 --data a.jsonl --device cpu", "--device"),
+    ("generate --model m@http://localhost:1/v1 --data a.jsonl --device mps", "--device"),
     ("generate --model m@http://localhost:1/v1 --data a.jsonl --pool a.jsonl", "--pool"),
     ("generate --data a.jsonl --backward x", "--backward"),
     ("generate --data a.jsonl --decoding mmi-backward --language-model x", "--language-model"),
