@@ -163,28 +163,56 @@ class RunFolder:
         Raises:
             BadInput: Another process is writing to the folder.
         """
-        from filelock import FileLock, Timeout
-
+        is_new = not self.path.exists()
         self.path.mkdir(parents=True, exist_ok=True)
-        lock, owner = FileLock(self.path / ".lock", timeout=0), self.path / ".lock.owner"
         try:
-            lock.acquire()
-        except Timeout:
-            hint = "Wait until it ends, or choose another --output-dir."
-            message = f"another process is writing here{_owner(owner)}."
-            raise BadInput(message, self.path, hint=hint) from None
-        try:
-            atomic_write_text(owner, f"{os.getpid()} {int(time.time())}\n")
-            yield
+            with only_writer(self.path, self.path / ".lock", "--output-dir"):
+                yield
         finally:
-            owner.unlink(missing_ok=True)
-            lock.release()
+            if is_new and [path.name for path in self.path.iterdir()] == [".lock"]:
+                (self.path / ".lock").unlink()
+                self.path.rmdir()
 
     @staticmethod
     def _inside(name: str) -> str:
         if os.path.isabs(name) or ".." in Path(name).parts:
             raise ValueError(f"Expected a name inside the run folder, but got {name!r}.")
         return name
+
+
+@contextmanager
+def only_writer(output: Path, path: Path, option: str = "--output") -> Iterator[None]:
+    """Keep a second process from writing an output; released when the process ends, however.
+
+    Args:
+        output (`Path`):
+            The folder or file that is written.
+        path (`Path`):
+            The lock file.
+        option (`str`, *optional*, defaults to `"--output"`):
+            The option that chooses another output, for the error message.
+
+    Yields:
+        While no other process writes the output.
+
+    Raises:
+        BadInput: Another process writes it.
+    """
+    from filelock import FileLock, Timeout
+
+    lock, owner = FileLock(path, timeout=0), path.with_name(f"{path.name}.owner")
+    try:
+        lock.acquire()
+    except Timeout:
+        hint = f"Wait until it ends, or choose another {option}."
+        message = f"another process is writing here{_owner(owner)}."
+        raise BadInput(message, output, hint=hint) from None
+    try:
+        atomic_write_text(owner, f"{os.getpid()} {int(time.time())}\n")
+        yield
+    finally:
+        owner.unlink(missing_ok=True)
+        lock.release()
 
 
 def settings_difference(previous: Mapping[str, Any], settings: Mapping[str, Any]) -> str:

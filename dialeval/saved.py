@@ -3,13 +3,15 @@
 import json
 import math
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from dialeval.errors import BadInput, sentence_of
 
+Made = TypeVar("Made")
 AGAIN = "Write it again, or use a copy."
 _NAMES = {
     str: "a text", int: "a whole number", float: "a number", bool: "true or false",
@@ -107,6 +109,28 @@ def check_type(key: str, value: Any, expected: type | tuple[type, ...]) -> None:
         raise BadInput(f"`{key}` is {names}, but got {_name(value)}.")
     if isinstance(value, int | float) and not abs(value) <= sys.float_info.max:
         raise BadInput(f"`{key}` is a finite number, but got {value!r:.20}.")
+
+
+def from_saved(schema: Callable[..., Made], values: Mapping[str, Any]) -> Made:
+    """A dataclass from what a file has of it, with the types of plain fields checked.
+
+    Args:
+        schema (`type`):
+            A dataclass.
+        values (`Mapping`):
+            Its fields, as JSON has them.
+
+    Returns:
+        An instance.
+
+    Raises:
+        BadInput: A field has another type; the message names it.
+    """
+    for name, hint in get_type_hints(schema).items():
+        kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+        if name in values and all(kind in _NAMES for kind in kinds):
+            check_type(name, values[name], tuple(kinds))
+    return schema(**values)
 
 
 def _name(value: Any) -> str:

@@ -80,6 +80,7 @@ def agreement(
 
     from dialeval.protocols.people import read_scores, study_judgements
     from dialeval.reports.people import judgement_tables, write_judgement_report
+    from dialeval.run_folder import RunFolder
 
     if not any(_is_table(path) for path in files):
         given.refuse(["column", "scale"], "a project of `dialeval annotate` has its own columns")
@@ -89,8 +90,9 @@ def agreement(
     ]
     metrics += _on_the_same_items(files, discriminator or [], run)
     results = study_judgements(judgements, metrics, settings)
-    numbers = results.save(output_dir)
-    page = write_judgement_report(output_dir)
+    with RunFolder(output_dir).lock():
+        numbers = results.save(output_dir)
+        page = write_judgement_report(output_dir)
     if json:
         print(dumps(results.to_dict(), ensure_ascii=False, indent=2, allow_nan=False))
         return

@@ -60,6 +60,7 @@ def analyse(
     from dialeval.dialogues.splits import sample_dialogues
     from dialeval.protocols.analysis.study import analyse as run_analysis
     from dialeval.reports.analysis import analysis_tables, write_analysis_report
+    from dialeval.run_folder import RunFolder
     from dialeval.scorers import load_scorer
 
     options = o.read_options(inputs, author=author, allow_empty=True, keep_duplicates=True)
@@ -69,10 +70,11 @@ def analyse(
     if limit is not None:
         passages = sample_dialogues(passages, limit, run.seed)
     responder = _responder(generator, run) if generator else None
-    with progress_bar("analysing") as on_progress:
-        results = run_analysis(scorer, list(iterate(passages)), run, responder, on_progress)
-    numbers = results.save(run.output_dir)
-    page = write_analysis_report(Path(run.output_dir))
+    with RunFolder(run.output_dir).lock():
+        with progress_bar("analysing") as on_progress:
+            results = run_analysis(scorer, list(iterate(passages)), run, responder, on_progress)
+        numbers = results.save(run.output_dir)
+        page = write_analysis_report(Path(run.output_dir))
     if json:
         print(dumps(results.to_dict(), ensure_ascii=False, indent=2, allow_nan=False))
         return

@@ -218,11 +218,13 @@ def _create(run: AnnotationRun, items: list[Item]) -> JudgementStore:
     from dialeval.files import atomic_write_text
     from dialeval.judgements.items import write_items
     from dialeval.judgements.store import JudgementStore
+    from dialeval.run_folder import RunFolder
 
     folder = Path(run.output_dir)
-    store = JudgementStore.create(folder / DATABASE, _project(run), items)
-    write_items(store.items.values(), folder / "items.jsonl")
-    atomic_write_text(folder / "project.json", dumps(store.project.to_dict(), indent=2) + "\n")
+    with RunFolder(folder).lock():
+        store = JudgementStore.create(folder / DATABASE, _project(run), items)
+        write_items(store.items.values(), folder / "items.jsonl")
+        atomic_write_text(folder / "project.json", dumps(store.project.to_dict(), indent=2) + "\n")
     return store
 
 

@@ -49,21 +49,23 @@ def transfer(
     from dialeval.protocols.transfer import transfer as run
     from dialeval.protocols.transfer import write_transfer
     from dialeval.reports.transfer import heat_map, transfer_table
+    from dialeval.run_folder import RunFolder
 
     check_options("json", limit, output_dir)
     systems = system or ["parrot", "constant"]
     check_live(given, () if inputs.pairs else systems)
     data = read_data(human, systems, inputs, output_dir, limit=limit, seed=seed, live=live)
-    with progress_bar() as on_progress:
-        matrices = [
-            run(data, name, seed, on_progress=on_progress, folder=output_dir)
-            for name in evaluator or ["svm-unigram"]
-        ]
-    path = write_transfer(matrices, output_dir)
     pictures: list[str] = []
-    for matrix in matrices:
-        name = re.sub(r"[^\w.-]+", "-", matrix.evaluator)
-        pictures += map(str, heat_map(matrix, output_dir, f"transfer-{name}"))
+    with RunFolder(output_dir).lock():
+        with progress_bar() as on_progress:
+            matrices = [
+                run(data, name, seed, on_progress=on_progress, folder=output_dir)
+                for name in evaluator or ["svm-unigram"]
+            ]
+        path = write_transfer(matrices, output_dir)
+        for matrix in matrices:
+            name = re.sub(r"[^\w.-]+", "-", matrix.evaluator)
+            pictures += map(str, heat_map(matrix, output_dir, f"transfer-{name}"))
     if json:
         print(path.read_text("utf-8"), end="")
     else:

@@ -6,6 +6,7 @@ from typing import Any
 
 from dialeval.errors import BadInput
 from dialeval.judgements.tables import PAIR_TASKS, TASKS
+from dialeval.saved import from_saved
 
 MOST_POINTS = 9  # one key each
 
@@ -146,5 +147,5 @@ class Project:
     def from_dict(cls, row: Mapping[str, Any]) -> "Project":
         """A project from such a dictionary."""
         known = {item.name: row[item.name] for item in fields(cls) if item.name in row}
-        known["scales"] = tuple(Scale(**scale) for scale in row.get("scales", ()))
+        known["scales"] = tuple(from_saved(Scale, scale) for scale in row.get("scales", ()))
         return cls(**known)

@@ -26,7 +26,7 @@ from dialeval.responders.pretrained import (
     load_pretrained,
 )
 from dialeval.responders.prompts import PromptFormat, prompt_format
-from dialeval.saved import expecting, read_object
+from dialeval.saved import expecting, from_saved, read_object
 
 
 @dataclass(eq=False)
@@ -313,7 +313,7 @@ def _read_settings(path: Path) -> dict[str, Any]:
     hint = "Save the generator again, or delete this file and give a --chat-template."
     settings = read_object(file, {"prompts": dict}, hint)
     with expecting("the settings of a generator", file, hint):
-        return {**settings, "prompts": PromptFormat(**settings["prompts"])}
+        return {**settings, "prompts": from_saved(PromptFormat, settings["prompts"])}
 
 
 def _short_name(name: Path | str) -> str:

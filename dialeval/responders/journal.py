@@ -3,6 +3,7 @@
 import glob
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from dialeval.dialogues.storage import iterate_passages
 from dialeval.dialogues.types import text_key
 from dialeval.files import atomic_write_text
 from dialeval.responders.base import HYPOTHESIS, Responder, Responses
+from dialeval.run_folder import only_writer
 from dialeval.saved import read_object
 
 
@@ -70,8 +72,21 @@ def generate(
     if not contexts:
         raise BadInput("there is no context to answer.", hint="Check the data and its filters.")
     run = run_hash(responder.signature, contexts)
-    rank, ranks = _rank(accelerator)
+    rank, _ = _rank(accelerator)
     journal = Journal(Path(output), run, rank)
+    with journal.lock() if rank == 0 else nullcontext():
+        return _generate(responder, contexts, journal, accelerator, overwrite)
+
+
+def _generate(
+    responder: Responder,
+    contexts: Sequence[Passage],
+    journal: "Journal",
+    accelerator: Any,
+    overwrite: bool,
+) -> GenerationSummary:
+    """Answer what the journals do not have yet, and write the output."""
+    rank, ranks = _rank(accelerator)
     if rank == 0:
         journal.check(overwrite)
     _wait(accelerator)
@@ -83,7 +98,7 @@ def generate(
             journal.write(todo[index], responses)
     _wait(accelerator)
     total = journal.finish(contexts, responder) if rank == 0 else 0
-    return GenerationSummary(Path(output), total, len(contexts), len(done), responder.signature)
+    return GenerationSummary(journal.output, total, len(contexts), len(done), responder.signature)
 
 
 def run_hash(signature: str, passages: Sequence[Passage]) -> str:
@@ -109,9 +124,20 @@ class Journal:
         self.path = output.with_name(f".{output.name}.{rank}.journal")
         self.manifest = output.with_name(f"{output.name}.run.json")
 
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Keep a second process from writing the same output."""
+        path = self.output.with_name(f".{self.output.name}.lock")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with only_writer(self.output, path):
+            try:
+                yield
+            finally:
+                with suppress(OSError):  # of a system that keeps open files
+                    path.unlink()
+
     def check(self, overwrite: bool) -> None:
         """Raise if another run wrote here, or remove its files with `overwrite`."""
-        self.output.parent.mkdir(parents=True, exist_ok=True)
         runs = {_head(path) for path in self._paths()} - {None}
         if self.output.exists() and (self.manifest.exists() or self.run not in runs):
             # Without a manifest the journal says whose output it is: a run that was stopped

@@ -12,7 +12,7 @@ from dialeval._version import __version__
 from dialeval.downloads import revision_of, snapshot
 from dialeval.errors import BadInput
 from dialeval.files import atomic_write
-from dialeval.saved import check_type, expecting, read_object
+from dialeval.saved import check_type, expecting, from_saved, read_object
 from dialeval.scorers.base import Decision
 from dialeval.scorers.registry import scorer_class
 
@@ -103,7 +103,7 @@ def decision_of(settings: dict[str, Any]) -> Decision:
         check_type("decision.threshold", decision["threshold"], float)
     if settings.get("temperature") is not None:
         check_type("temperature", settings["temperature"], float)
-    return Decision(**decision)
+    return from_saved(Decision, decision)
 
 
 def _check_fingerprint(scorer: Any, settings: dict[str, Any], folder: Path) -> None:

@@ -15,6 +15,7 @@ from sklearn.svm import LinearSVC
 
 from dialeval.dialogues import BadInput, Passage, Passages
 from dialeval.dialogues.storage import BATCH, as_table
+from dialeval.saved import from_saved
 from dialeval.scorers.base import Decision
 from dialeval.scorers.baselines import labels_of
 from dialeval.scorers.folders import decision_of, load_scorer, save_scorer
@@ -230,7 +231,7 @@ class SvmScorer:
             )
         return cls(
             _read(folder / MODEL),
-            SvmSettings(**settings["settings"]),
+            from_saved(SvmSettings, settings["settings"]),
             features,
             represent if settings["represent"] else None,
             settings["n"],

@@ -19,6 +19,7 @@ from dialeval.dialogues.storage import chunks, iterate_passages
 from dialeval.models.batching import pad, token_batches
 from dialeval.models.loading import from_pretrained
 from dialeval.models.weights import best_device, fingerprint
+from dialeval.saved import from_saved
 from dialeval.scorers.base import Decision
 from dialeval.scorers.cache import ScoreCache
 from dialeval.scorers.folders import decision_of
@@ -255,7 +256,7 @@ class NeuralScorer:
         return cls(
             model,
             tokenizer,
-            InputFormat(**settings["input_format"]),
+            from_saved(InputFormat, settings["input_format"]),
             settings["name"],
             decision_of(settings),
             settings.get("temperature", 1.0),

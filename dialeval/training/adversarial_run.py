@@ -31,7 +31,7 @@ from dialeval.training.generator import (
     train_generator,
 )
 from dialeval.training.likelihood import Examples, GeneratorTrainer
-from dialeval.training.output import is_trained
+from dialeval.training.output import is_trained, only_training
 from dialeval.training.rewards import RewardSource
 
 OnProgress = Callable[[dict[str, Any]], Any]
@@ -39,6 +39,7 @@ PRETRAINED, REWARD, MANIFEST = "pretrained", "reward", "settings.json"
 _WITHOUT = ("output_dir", "resume", "overwrite", "log_with")
 
 
+@only_training
 def train_with_rewards(
     run: GeneratorRun,
     training: GeneratorConfig,

@@ -29,7 +29,7 @@ from dialeval.scorers.registry import EVALUATORS, NETWORK, fit_function
 from dialeval.scorers.seen import save_seen
 from dialeval.training.discriminator_settings import DiscriminatorRun
 from dialeval.training.networks import build_network, check_tune
-from dialeval.training.output import check_finished, lasting
+from dialeval.training.output import check_finished, lasting, only_training
 from dialeval.training.pairs import make_pairs, pair_parts
 from dialeval.training.supervised import DiscriminatorConfig, DiscriminatorTrainer
 
@@ -38,6 +38,7 @@ SVM_FOLDS = 5
 OnProgress = Callable[[StepProgress], Any]
 
 
+@only_training
 def train_discriminator(
     run: DiscriminatorRun,
     config: DiscriminatorConfig,

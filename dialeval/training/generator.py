@@ -46,13 +46,14 @@ from dialeval.settings.training import NEW, GeneratorConfig, GeneratorRun
 from dialeval.training.against import against_facts, check_start, make_trainer
 from dialeval.training.latent import check_turns, collapse_warning, has_latent, latent_numbers
 from dialeval.training.likelihood import Examples, GeneratorTrainer
-from dialeval.training.output import check_finished, lasting
+from dialeval.training.output import check_finished, lasting, only_training
 from dialeval.training.pairs import warn_of_filtered
 
 CHECKPOINT = "checkpoint"
 PARTS = {"train": 0.9, "validation": 0.05, "test": 0.05}
 
 
+@only_training
 def train_generator(
     run: GeneratorRun,
     config: GeneratorConfig,

@@ -1,10 +1,13 @@
 """The output folder of a training: a finished model of another one is not overwritten silently."""
 
 import json
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext, suppress
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from accelerate import PartialState
 
 from dialeval.files import remove_dir
 from dialeval.run_folder import RunFolder
@@ -12,6 +15,29 @@ from dialeval.run_folder import RunFolder
 RESULTS = "results.json"
 _OF_THE_COMMAND = ("resume", "overwrite")
 _IGNORED = {"output_dir", "log_with", *_OF_THE_COMMAND}
+
+
+P = ParamSpec("P")
+Run = TypeVar("Run")
+Trained = TypeVar("Trained")
+
+
+def only_training(
+    train: Callable[Concatenate[Run, P], Trained],
+) -> Callable[Concatenate[Run, P], Trained]:
+    """A training that keeps a second one out of the output folder of its run, its first argument.
+
+    Of several processes of one training, the main one holds the lock.
+    """
+
+    @wraps(train)
+    def run_alone(run: Run, *arguments: P.args, **options: P.kwargs) -> Trained:
+        is_main = PartialState().is_main_process
+        folder: Any = run
+        with RunFolder(folder.output_dir).lock() if is_main else nullcontext():
+            return train(run, *arguments, **options)
+
+    return run_alone
 
 
 def lasting(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ RECIPES = Path(__file__).resolve().parents[2] / "recipes"
 CRASHED = 70
 """Exit code of a child that an exception ended."""
 GOOD = ("sentence", "accepted")
-FINDINGS = ("has seen dialogues that it is evaluated on",)
+FINDINGS = ("has seen dialogues that it is evaluated on", "conditions not met")
 """What commands find in data, with an exit code of 1."""
 _FRAME = re.compile(r'File "[^"]*?((?:dialeval|recipes)/[^"]+)", line (\d+)')
 

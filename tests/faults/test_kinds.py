@@ -6,18 +6,24 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import asdict
 
 import pytest
 
 from dialeval.commands.data.options import read_options
 from dialeval.config import parse_config, plain_errors
 from dialeval.dialogues import BadInput, read_passages, to_passages, write_passages
+from dialeval.dialogues.encoding import InputFormat
 from dialeval.errors import sentence_of
 from dialeval.files import atomic_write
 from dialeval.hub.kinds import recognise
+from dialeval.judgements.project import Scale
 from dialeval.metrics.results import Result
-from dialeval.saved import check_type, read_json
+from dialeval.responders.prompts import PromptFormat
+from dialeval.saved import check_type, from_saved, read_json
 from dialeval.scorers import load_scorer, save_scorer
+from dialeval.scorers.base import Decision
+from dialeval.scorers.linear_features import SvmSettings
 from dialeval.settings.inputs import InputSettings
 from dialeval.terminal import prepare_streams
 from dialeval.training.discriminator import DiscriminatorConfig
@@ -162,6 +168,27 @@ def test_a_switch_of_a_saved_evaluator_is_true_or_false(tmp_path, key):
     path.write_text(json.dumps({**json.loads(path.read_text()), key: "no"}))
     with pytest.raises(BadInput, match=f"`{key}` is true or false"):
         load_scorer(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("schema", "values", "message"),
+    [
+        (PromptFormat, {"template": -1}, "`template` is a text or null, but got a whole number"),
+        (PromptFormat, {"start": "no"}, "`start` is true or false"),
+        (PromptFormat, {"max_length": 2.5}, "`max_length` is a whole number or null"),
+        (InputFormat, {"cut_left": 1}, "`cut_left` is true or false"),
+        (SvmSettings, {"strength": "x"}, "`strength` is a number"),
+        (Scale, {"name": "a", "points": None}, "`points` is a whole number"),
+    ],
+)
+def test_a_field_of_a_saved_object_has_its_type(schema, values, message):
+    with pytest.raises(BadInput, match=message):
+        from_saved(schema, values)
+
+
+@pytest.mark.parametrize("schema", [PromptFormat, InputFormat, SvmSettings, Decision])
+def test_what_was_saved_is_read_again(schema):
+    assert from_saved(schema, json.loads(json.dumps(asdict(schema())))) == schema()
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import resource
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -36,10 +36,12 @@ from dialeval.training.defender import Defender
 from dialeval.training.game import AttackDefenceGame
 from dialeval.training.game_settings import GameConfig
 from dialeval.training.game_state import set_trainable, trainable
+from dialeval.training.output import only_training
 
 _FRESH_SEED = 1_000  # seeds of fresh attackers, which no game uses
 
 
+@only_training
 def play_att(
     run: AttRun, config: GameConfig, on_progress: OnProgress = lambda _: None, **externals: Any
 ) -> GameResults:
@@ -88,15 +90,10 @@ class AttStudy:
 
     def play(self, externals: dict[str, Any] | None = None) -> GameResults:
         """Run every stage in order; returns what was written to `results.json`."""
-        with self._lock():
-            results = self._play(externals or {})
+        results = self._play(externals or {})
         self.accelerator.wait_for_everyone()
         self.accelerator.end_training()
         return results
-
-    def _lock(self) -> AbstractContextManager[None]:
-        main = self.accelerator.is_main_process
-        return RunFolder(self.folder).lock() if main else nullcontext()
 
     def _play(self, externals: dict[str, Any]) -> GameResults:
         set_seed(self.config.seed)

@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
@@ -31,11 +31,13 @@ from dialeval.training.checkpoints import save_weights
 from dialeval.training.game_state import set_trainable, trainable
 from dialeval.training.generator import make_accelerator
 from dialeval.training.likelihood import Examples, GeneratorTrainer
+from dialeval.training.output import only_training
 
 WEIGHTS, DONE = "generator.safetensors", "done.json"
 _PROBED = 8  # likelihood steps whose duration is measured
 
 
+@only_training
 def train_regs(
     run: RegsRun,
     training: GeneratorConfig,
@@ -92,12 +94,7 @@ class RegsStudy:
 
     def __call__(self) -> RegsResults:
         """Run every stage in order; returns what was written to `results.json`."""
-        main = self.accelerator.is_main_process
-        lock: AbstractContextManager[None] = (
-            RunFolder(self.folder).lock() if main else nullcontext()
-        )
-        with lock:
-            results = self._run()
+        results = self._run()
         self.accelerator.wait_for_everyone()
         self.accelerator.end_training()
         return results

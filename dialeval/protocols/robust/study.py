@@ -33,6 +33,7 @@ from dialeval.run_folder import RunFolder
 from dialeval.settings.against import AgainstConfig
 from dialeval.settings.robust import RobustRun
 from dialeval.settings.training import GeneratorConfig
+from dialeval.training.output import only_training
 from dialeval.training.perturbed import chosen_strategies, word_vocabulary
 
 RUN, REPORT = "run.json", "report.html"
@@ -41,6 +42,7 @@ DULL = 0.1
 _FILES = ("models", "perturbed", RUN, RESULTS, REPORT)
 
 
+@only_training
 def robust(
     run: RobustRun,
     config: GeneratorConfig,
