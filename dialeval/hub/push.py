@@ -1,5 +1,6 @@
 """Push discriminators, generators, passages and evaluations with their cards."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -68,8 +69,21 @@ def prepare(
 
     Returns:
         `tuple[Item, Contents]`: What was recognised, and its files.
+
+    Raises:
+        BadInput: Nothing is recognised, or an option is no name of the Hub or would be ignored.
     """
+    if evaluator is not None and not results:
+        raise BadInput("--evaluator would be ignored: it is for --results.", hint="Leave it out.")
+    if dataset is not None:
+        _check_name(dataset)
+    if license is not None and not re.fullmatch(r"[\w.+-]+", license):
+        hint = "Give its name on the Hub: --license apache-2.0"
+        raise BadInput(f"{license!r:.60} is no name of a licence.", hint=hint)
     item = add_results(recognise(path), results, evaluator)
+    if dataset is not None and item.repo_type != "model":
+        message = f"--dataset would be ignored: it is for models, and this is {item.kind}."
+        raise BadInput(message, hint="Leave it out.")
     contents = contents_of(item, name)
     if results:
         contents.write(RESULTS, strip_paths(item.results))

@@ -82,8 +82,10 @@ class InputSettings:
     def __post_init__(self) -> None:
         if self.num_proc < 1:
             raise BadInput(f"--num-proc is at least 1, but got {self.num_proc}.")
-        if self.role is not None and not self.role.strip():
-            raise BadInput("--role is empty.", hint="Name a role: --role user")
+        for name in ("input_format", "role", "turn_separator"):
+            text = getattr(self, name)
+            if text == "" or (name != "turn_separator" and text is not None and text.isspace()):
+                raise BadInput(f"--{name.replace('_', '-')} is empty.", hint="Leave it out.")
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
                 hint = f"Choose one of {', '.join(choices)}."

@@ -194,7 +194,7 @@ def test_what_was_saved_is_read_again(schema):
 @pytest.mark.parametrize(
     "given",
     [{"min_response": -1}, {"max_context": -1}, {"min_context": 5, "max_context": 4},
-     {"responses": "x"}, {"filter": ""}],
+     {"responses": "x"}, {"filter": ""}, {"input_format": " "}, {"turn_separator": ""}],
 )  # fmt: skip
 def test_limits_that_no_text_keeps_are_refused(given):
     with pytest.raises(BadInput, match="|".join(name.replace("_", "-") for name in given)):
@@ -219,6 +219,10 @@ def test_a_column_that_is_none_of_ours_is_refused(pair):
         ("data overlap a.jsonl a.jsonl --min-response 99", "no passages are left"),
         ("transfer --human a.jsonl --system b=a.jsonl --seed -1", "--seed"),
         ("data describe -", "/dev/stdin"),
+        ("card a.jsonl --dataset hub:x/y:z", "not a valid Hub name"),
+        ("card a.jsonl --dataset x/y", "it is for models"),
+        ("card a.jsonl --evaluator x", "it is for --results"),
+        ("card a.jsonl --license [/b]", "no name of a licence"),
     ],
 )
 def test_what_would_be_ignored_is_refused(warm, tmp_path, command, message):
