@@ -8,13 +8,21 @@ import numpy as np
 import pyarrow as pa
 from datasets import Features, Value
 
-from dialeval.dialogues.storage import FEATURES, PassageFile, Passages, batches
+from dialeval.dialogues.storage import (
+    FEATURES,
+    SCHEMA,
+    PassageFile,
+    Passages,
+    batches,
+    gather,
+)
 from dialeval.dialogues.tokens import count_tokens
 
 PAIR_FEATURES = Features(
     {**FEATURES, "label": Value("int8"), "pair": Value("int64"), "scenario": Value("string")}
 )
 """Passages with a `label` (1 human, 0 the other side), the number of their pair, the scenario."""
+_SCHEMA = PAIR_FEATURES.arrow_schema
 
 
 @dataclass(frozen=True)
@@ -74,11 +82,10 @@ class PairSide:
     def _gather(
         self, rows: np.ndarray, columns: list[str] | None = None
     ) -> Iterator[pa.RecordBatch]:
-        """Batches of some rows; random access to few columns keeps less of the file in memory."""
+        """Batches of some rows."""
         if len(rows) == len(self.table) and (rows == np.arange(len(rows))).all():
             return batches(self.table)
-        table = self.table.select_columns(columns) if columns else self.table
-        return batches(table.select(rows, keep_in_memory=True))
+        return gather(self.table, rows, columns)
 
     def _edit(self, batch: pa.RecordBatch, others: list[pa.RecordBatch]) -> pa.RecordBatch:
         columns = {name: batch[name] for name in FEATURES}
@@ -94,7 +101,7 @@ class PairSide:
             if turns:
                 contexts = [turn["context"] for turn in turns]
                 columns["context"] = _mix_turns(batch["context"], contexts)
-        return pa.RecordBatch.from_pydict(columns, schema=FEATURES.arrow_schema)
+        return pa.RecordBatch.from_pydict(columns, schema=SCHEMA)
 
 
 def _mix_turns(contexts: pa.Array, others: list[pa.Array]) -> pa.Array:
@@ -143,7 +150,7 @@ def _add_labels(batch: pa.RecordBatch, label: int, start: int, scenario: str) ->
         "scenario": pa.repeat(scenario, size),
     }
     columns = {name: batch[name] for name in FEATURES} | added
-    return pa.RecordBatch.from_pydict(columns, schema=PAIR_FEATURES.arrow_schema)
+    return pa.RecordBatch.from_pydict(columns, schema=_SCHEMA)
 
 
 def response_lengths(passages: Passages, column: str) -> np.ndarray:

@@ -15,6 +15,7 @@ from itertools import count, islice
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as parquet
 from datasets import Dataset, DatasetInfo, Features, List, Value
@@ -44,6 +45,8 @@ FEATURES = Features(
         "extra": Value("string"),  # unknown columns as a JSON object: the schema stays fixed
     }
 )
+SCHEMA = FEATURES.arrow_schema
+"""Of [`FEATURES`]; it takes time to make."""
 
 BATCH = 5_000
 FORMULAS = "=+-@\t\r"
@@ -85,6 +88,30 @@ def windows(passages: Passages, size: int) -> Iterator[Passages]:
         table = InMemoryTable(pa.Table.from_batches([batch]))
         info = DatasetInfo(features=passages.features)
         yield Dataset(table, info, fingerprint=generate_random_fingerprint())
+
+
+def gather(
+    passages: Passages, rows: np.ndarray, columns: list[str] | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Some rows in record batches as those of `batches`, without making a data set of them.
+
+    Args:
+        passages (`Passages`):
+            The table.
+        rows (`np.ndarray`):
+            Numbers of the rows, in any order.
+        columns (`list[str]`, *optional*):
+            Columns to read; random access to few of them keeps less of the file in memory.
+
+    Returns:
+        `Iterator[pa.RecordBatch]`: Batches of `BATCH` rows; the last one may be smaller.
+    """
+    if passages._indices is not None:
+        rows = passages._indices.column(0).to_numpy()[rows]
+    table = passages.data.select(columns) if columns else passages.data
+    for start in range(0, len(rows), BATCH):
+        part = query_table(table, rows[start : start + BATCH])
+        yield part.combine_chunks().to_batches()[0]
 
 
 def _is_file(passages: Passages) -> bool:
@@ -157,7 +184,7 @@ def encode(passages: Iterable[Passage]) -> pa.RecordBatch:
         }
         for passage in passages
     ]
-    return pa.RecordBatch.from_pylist(rows, schema=FEATURES.arrow_schema)
+    return pa.RecordBatch.from_pylist(rows, schema=SCHEMA)
 
 
 def decode(batch: pa.RecordBatch) -> Iterator[Passage]:
@@ -172,7 +199,8 @@ class PassageFile:
     """An Arrow file that is written in batches and read back as a memory-mapped dataset."""
 
     def __init__(self, features: Features = FEATURES, folder: Path | None = None):
-        self.features, self._schema = features, features.arrow_schema  # it takes time to make
+        self.features = features
+        self._schema = SCHEMA if features is FEATURES else features.arrow_schema
         self.path = (folder or scratch()) / f"{os.getpid()}-{next(_numbers)}.arrow"
         self.rows = 0
 
@@ -186,7 +214,8 @@ class PassageFile:
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Append rows."""
-        self._writer.write_batch(batch.cast(self._schema))
+        fits = batch.schema.equals(self._schema, check_metadata=True)
+        self._writer.write_batch(batch if fits else batch.cast(self._schema))
         self.rows += batch.num_rows
 
     def batches(self) -> Iterator[pa.RecordBatch]:
