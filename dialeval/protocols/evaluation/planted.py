@@ -8,8 +8,10 @@ of such data, and the test on the other half is repeated for many draws of the p
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import pyarrow as pa
 
 from dialeval.dialogues import BadInput, Passages
+from dialeval.dialogues.storage import PassageFile, gather
 from dialeval.metrics.power import POWER, planted_power
 from dialeval.protocols.evaluation.crossfit import on_human_scale, score_pairs
 from dialeval.protocols.evaluation.evaluators import fit_function
@@ -137,11 +139,15 @@ def planted_pairs(pairs: Passages, share: float, seed: int) -> Passages:
     human[index[label == 1]] = np.flatnonzero(label == 1)
     rows = np.where(planted[index], np.arange(len(label)), human[index])
     labels = np.where(planted[index], label, coins[label.astype(int), index])
-    return _relabelled(pairs.select(rows), labels)
+    return _relabelled(pairs, rows, labels)
 
 
-def _relabelled(pairs: Passages, labels: np.ndarray) -> Passages:
-    features = pairs.features
-    column = labels.astype(np.int8).tolist()
-    edited = pairs.remove_columns("label").add_column("label", column)
-    return edited.select_columns(list(features)).cast(features)
+def _relabelled(pairs: Passages, rows: np.ndarray, labels: np.ndarray) -> Passages:
+    """Some rows, each with a label of its own."""
+    with PassageFile(pairs.features) as file:
+        for batch in gather(pairs, rows):
+            part = slice(file.rows, file.rows + batch.num_rows)
+            index = batch.schema.get_field_index("label")
+            column = pa.array(labels[part], batch.schema.field(index).type)
+            file.write(batch.set_column(index, "label", column))
+    return file.dataset()
