@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from dialeval.dialogues.sources import BadInput
 from dialeval.download_checks import byte_meter, guard_headers, is_inside, listed_files, verify
 from dialeval.files import atomic_write_text
+from dialeval.progress import library_bars
 
 __all__ = ["BadInput", "hub_error", "revision_of", "snapshot", "with_retries", "without_tokens"]
 
@@ -99,7 +100,8 @@ def _download(name: str, request: dict[str, Any], revision: str | None) -> Path:
     from huggingface_hub import snapshot_download
 
     try:
-        return Path(with_retries(lambda: snapshot_download(name, **request)))
+        with library_bars():
+            return Path(with_retries(lambda: snapshot_download(name, **request)))
     except Exception as error:
         raise hub_error(error, name, revision) from None
 

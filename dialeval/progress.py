@@ -5,7 +5,8 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 from dialeval.terminal import printable
@@ -60,6 +61,35 @@ def quiet_libraries() -> None:
         from transformers.utils import logging
 
         logging.disable_progress_bar()
+
+
+def shows_bars() -> bool:
+    """Whether somebody sees a bar: on a terminal or in a notebook, and not with DIALEVAL_QUIET."""
+    return not is_quiet() and (sys.stderr.isatty() or "ipykernel" in sys.modules)
+
+
+@contextmanager
+def library_bars() -> Iterator[None]:
+    """Bars of libraries inside are shown only where somebody sees them.
+
+    Variables and switches of libraries do not reach all of them: transformers shows the conversion
+    of GGUF files always, and all were imported before, when dialeval is used from Python.
+    """
+    if shows_bars():
+        yield
+        return
+    from tqdm import tqdm
+
+    shown = tqdm.__init__
+
+    def hidden(self: Any, *args: Any, **options: Any) -> None:
+        shown(self, *args, **{**options, "disable": True})
+
+    tqdm.__init__ = hidden  # every bar, also in a notebook or of the Hub, is a subclass
+    try:
+        yield
+    finally:
+        tqdm.__init__ = shown
 
 
 class MinuteLine:
@@ -137,7 +167,6 @@ def bar(title: str, total: int, unit: str, enabled: bool = True) -> Bar:
     """
     from tqdm.auto import tqdm
 
-    shown = enabled and not is_quiet()
-    if shown and not sys.stderr.isatty() and "ipykernel" not in sys.modules:
+    if enabled and not is_quiet() and not shows_bars():
         return MinuteLine(title, total, unit)
-    return tqdm(total=total, desc=title, unit=unit, disable=not shown)
+    return tqdm(total=total, desc=title, unit=unit, disable=not (enabled and shows_bars()))

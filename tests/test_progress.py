@@ -6,9 +6,11 @@ import subprocess
 import sys
 
 import pytest
+from tqdm.auto import tqdm
 
 from dialeval import progress
 from dialeval.commands import console
+from dialeval.models.loading import from_pretrained
 from dialeval.progress import MinuteLine
 from tests.responders.endpoint_server import completion, serving
 
@@ -45,6 +47,29 @@ def test_many_short_steps_do_not_say_more(clock, capsys):
         MinuteLine("fold", clock=clock).at(step, None, f"fold {step}\x1b")
     assert capsys.readouterr().err.splitlines() == [r"fold 60\x1b: 60, 0 min",
                                                     r"fold 120\x1b: 120, 0 min"]  # fmt: skip
+
+
+class Loader:
+    """A class of transformers that shows a bar, as loading does."""
+
+    @staticmethod
+    def from_pretrained(name, **_):
+        return list(tqdm(range(3), desc=f"Converting {name}"))
+
+
+@pytest.mark.parametrize(
+    ("quiet", "terminal", "shown"),
+    [("", False, False), ("1", False, False), ("1", True, False), ("", True, True)],
+)
+def test_bars_of_libraries_that_load_models_are_for_terminals(
+    quiet, terminal, shown, monkeypatch, capsys
+):
+    monkeypatch.setenv("DIALEVAL_QUIET", quiet)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
+    assert from_pretrained(Loader, "weights") == [0, 1, 2]
+    assert ("Converting weights" in capsys.readouterr().err) == shown
+    list(tqdm(range(3), desc="bar of the caller"))  # is not touched
+    assert "bar of the caller" in capsys.readouterr().err
 
 
 def test_bars_are_for_terminals(monkeypatch, clock, capsys):

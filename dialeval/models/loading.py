@@ -11,6 +11,7 @@ from typing import Any
 
 from dialeval.download_checks import guard_headers
 from dialeval.errors import BadInput
+from dialeval.progress import library_bars
 
 _CODE = "it brings its own code (`auto_map` in its config.json), which dialeval does not run."
 
@@ -49,7 +50,8 @@ def from_pretrained(
     import_module("dialeval.models.architectures")  # ours are loaded by Auto classes too
     guard_headers()
     try:
-        return kind.from_pretrained(name, trust_remote_code=trust_remote_code, **options)
+        with library_bars():
+            return kind.from_pretrained(name, trust_remote_code=trust_remote_code, **options)
     except BadInput:
         raise
     except Exception as error:  # libraries raise anything about a damaged file
