@@ -44,7 +44,7 @@ def comparison_tables(comparison: Comparison) -> list[RenderableType]:
         parts += [Text(title, style="bold"), _ranked_lines(ranked_systems(comparison, evaluator)),
                   Text(groups_sentence(groups), style="bold"), Text(""),
                   _table(evaluator, pairs), Text("")]  # fmt: skip
-    lines = [*_legend(comparison), *comparison.notes]
+    lines = [*_legend(comparison), *comparison.notes, str(comparison.to_dict()["signature"])]
     return [*parts, *(Text(line, style="dim") for line in lines)]
 
 

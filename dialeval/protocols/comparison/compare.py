@@ -128,9 +128,8 @@ def _leak_warnings(entries: Sequence[Decisions]) -> list[str]:
     """A sentence for each system that one rule about the format distinguishes from humans."""
     leaks = {entry.label: entry.leak for entry in entries if entry.leak is not None}
     return [
-        f"{label} has a format leak: the rule “{leak.rule}” alone is right in "
-        f"{100 * leak.accuracy:.0f} of 100 cases (chance 50). Its rank may be that of its format: "
-        "normalise both sides (dialeval evaluate --normalise on), or remove the leak."
+        f"{label} has a format leak: “{leak.rule}” alone is right in {100 * leak.accuracy:.0f} of "
+        "100 cases. Its rank may be that of its format: evaluate with --normalise on."
         for label, leak in leaks.items()
     ]
 
