@@ -167,7 +167,8 @@ def test_a_system_may_be_in_two_groups():
     entries = [Some(label=s, ids=[0], successes=np.array([v])) for s, v in zip("abc", (3, 2, 1))]  # noqa: B905
     pairs = [Some(first="a", second="c", significant=True)]
     assert indistinct_groups(entries, pairs) == [["a", "b"], ["b", "c"]]
-    assert groups_sentence(indistinct_groups(entries, pairs)).endswith("different: a and b; b and c")
+    sentence = groups_sentence(indistinct_groups(entries, pairs))
+    assert sentence.endswith("not significantly different: a and b; b and c")
     assert groups_sentence(indistinct_groups(entries, [])).startswith("No difference")
 
 
