@@ -209,7 +209,7 @@ def judge_with(server, choose, contests=CONTESTS, **settings):
 
 def test_a_judge_that_always_says_a_is_at_chance_with_full_position_bias(server):
     (result,) = judge_with(server, lambda text: completion("A")).results
-    assert (result.value, result.low, result.high) == (0.5, 0.5, 0.5)
+    assert result.value == 0.5 and result.low < 0.25 < 0.75 < result.high  # of 6 pairs
     assert result.details["position_bias"] == 1 and result.details["contradictions"] == 6
     (result,) = judge_with(server, lambda text: completion("Reply B.")).results
     assert result.value == 0.5 and result.details["position_bias"] == 0
