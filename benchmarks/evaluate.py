@@ -3,10 +3,11 @@
     python -m benchmarks.evaluate 100 1000 10000
 
 Six systems and the embedded corpus: a system's reply is another dialogue's, with some of its words
-left out, so that nearly all texts differ. With `--dstc7` the contexts and systems are those of
-DSTC7 (1,000 at most), from `../shared/data` or `DIALEVAL_SHARED_DATA`. Times of stages exclude the
-stages inside them. With `--cpu` they are seconds of the processor, not of the clock, which says
-more on a machine that does other work; set OMP_NUM_THREADS=1 for it.
+left out, so that nearly all texts differ. Families of `stack` that were fitted to that corpus are
+not used there. With `--dstc7` the contexts and systems are those of DSTC7 (1,000 at most), from
+`../shared/data` or `DIALEVAL_SHARED_DATA`. Times of stages exclude the stages inside them. With
+`--cpu` they are seconds of the processor, not of the clock, which says more on a machine that does
+other work; set OMP_NUM_THREADS=1 for it.
 """
 
 import os
