@@ -1,8 +1,10 @@
 """Log the numbers of a run with an experiment tracker, if one is asked for."""
 
+import atexit
+import io
 import os
 import sys
-from contextlib import ExitStack, redirect_stderr, redirect_stdout
+from contextlib import ExitStack, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 
@@ -36,4 +38,12 @@ def track(results: Any, tracking: TrackingSettings, output_dir: Path) -> None:
         else:
             stack.enter_context(redirect_stdout(sys.stderr))
         count = log_results(results, tracking.log_with, tracking.project, output_dir)
+        atexit.register(_end_results)  # runs before what the tracker registered for the exit
     say(f"Logged {count:,} numbers with {tracking.log_with}, project {escape(tracking.project)}")
+
+
+def _end_results() -> None:
+    """Keep what trackers print when the process ends (trackio) out of standard output."""
+    with suppress(OSError, ValueError):
+        sys.stdout.flush()
+    sys.stdout = io.StringIO() if is_quiet() else sys.stderr

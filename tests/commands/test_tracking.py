@@ -1,7 +1,10 @@
 """`--log-with`: the numbers of a run arrive in real trackers."""
 
 import json
+import os
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -46,6 +49,18 @@ def test_every_number_arrives_and_standard_output_is_for_results(run, scores, tm
         else logged_by_tensorboard(Path("x/study"))
     )
     assert logged.items() >= {key: pytest.approx(value) for key, value in expected.items()}.items()
+
+
+@pytest.mark.parametrize("quiet", ["", "1"])
+def test_what_a_tracker_prints_at_the_exit_is_no_result(scores, tmp_path, quiet):
+    pytest.importorskip("trackio")
+    command = ["ere", "--scores", scores, "-o", "x", "--format", "json", "--log-with", "trackio"]
+    done = subprocess.run(
+        [sys.executable, "-m", "dialeval", *map(str, command)],
+        capture_output=True, text=True, cwd=tmp_path, env={**os.environ, "DIALEVAL_QUIET": quiet},
+    )  # fmt: skip
+    assert done.returncode == 0 and json.loads(done.stdout)["results"]
+    assert ("Run finished" in done.stderr) == (not quiet)
 
 
 def test_an_unknown_or_missing_tracker_is_refused_before_anything_is_read(run, monkeypatch):
