@@ -31,6 +31,12 @@ REPLIES = "replies.parquet"
 SCHEMA_VERSION = 2
 """Version of `results.json`; 1 had `remarks`, `judge` keys and the verdict names of 0.1."""
 _HINT = "Give the --output-dir of a finished run."
+PILES = "unpaired"
+"""The protocol of a run whose systems and humans do not answer the same contexts."""
+PILES_HINT = (
+    "That run compared two piles without shared contexts; this needs one in which the systems "
+    "answer the contexts of the human file."
+)
 _ROW: dict[str, Any] = {
     **dict.fromkeys(("metric", "system", "evaluator", "signature"), str),
     **dict.fromkeys(("value", "low", "high"), (float, type(None))),
@@ -298,7 +304,7 @@ def _check_schema(content: Mapping[str, Any], protocol: str) -> None:
     if protocol and content.get("protocol") != protocol:
         raise BadInput(
             f"expected the results of {protocol}, but these are of {content.get('protocol')!r}.",
-            hint=_HINT,
+            hint=PILES_HINT if content.get("protocol") == PILES else _HINT,
         )
     if not isinstance(content.get("results"), list):
         raise BadInput("there is no list `results`.", hint=_HINT)

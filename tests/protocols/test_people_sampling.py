@@ -4,6 +4,8 @@ import json
 import sys
 from collections import Counter
 
+import pyarrow as pa
+import pyarrow.parquet as parquet
 import pytest
 
 from dialeval.commands import main
@@ -28,6 +30,7 @@ from dialeval.protocols.people import (
     sample_items,
     write_tasks,
 )
+from dialeval.protocols.people.runs import data_of_run
 from tests.conftest import talk
 from tests.judgements.annotation import make_items
 
@@ -301,3 +304,11 @@ def test_items_of_a_file_and_wide_hosts_need_links(tmp_path, monkeypatch, capsys
     assert f"ann: https://example.org/join/{store.identities.token('ann')}" in printed
     assert f"https://example.org/join/{store.identities.invitation()}" in printed
     assert run(monkeypatch, "annotate", "--required", 3) == 2
+
+
+def test_a_run_of_two_piles_has_no_items_and_says_why(tmp_path):
+    columns = ["scenario", "evaluator", "system", "id", "response"]
+    row = {name: "response" for name in columns} | {"label": 1, "predicted_human": True}
+    parquet.write_table(pa.Table.from_pylist([row]), tmp_path / "scores.parquet")
+    with pytest.raises(BadInput, match="no contexts that both sides answer.*two piles"):
+        data_of_run(tmp_path, to_passages(talk(3, 3)))

@@ -10,7 +10,7 @@ import pyarrow.parquet as parquet
 
 from dialeval.dialogues import BadInput, Passage, Passages, Turn, iterate, to_passages
 from dialeval.judgements.items import Item
-from dialeval.metrics.results import REFERENCES, SECOND_HUMAN
+from dialeval.metrics.results import PILES_HINT, REFERENCES, SECOND_HUMAN
 from dialeval.protocols.people.sampling import HUMAN, RANDOM, AnnotationData
 from dialeval.protocols.people.scores import MetricScores
 
@@ -115,9 +115,12 @@ def _score_rows(folder: Path) -> list[dict[str, Any]]:
         raise BadInput("no scores.parquet here.", folder, hint=_HINT)
     names = ["scenario", "evaluator", "system", "id", "label", "response", "predicted_human"]
     try:
-        return parquet.read_table(path, columns=names).to_pylist()
+        rows: list[dict[str, Any]] = parquet.read_table(path, columns=names).to_pylist()
     except (pa.ArrowInvalid, KeyError) as error:
         raise BadInput(f"could not read the scores: {error}.", path, hint=_HINT) from None
+    if rows and not any(row["scenario"] in _SCENARIOS for row in rows):
+        raise BadInput("this run has no contexts that both sides answer.", folder, hint=PILES_HINT)
+    return rows
 
 
 def _one_per_id(passages: Iterable[Passage]) -> list[Passage]:
