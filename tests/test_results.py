@@ -16,6 +16,8 @@ from benchmarks.results.config import TableConfig, load_configs
 from benchmarks.results.page import HEAD, format_cell, markdown_table, section
 from benchmarks.results.runner import make_parts, run_table
 from benchmarks.results.store import Number, PartResult, TableParts, TableResult
+from benchmarks.results.tables.training import after_other_contexts
+from dialeval.dialogues import Passage, Turn
 
 ROOT = Path(__file__).resolve().parents[1]
 CONFIGS = load_configs()
@@ -160,6 +162,14 @@ def test_a_stopped_study_is_resumed_by_its_table(tmp_path):
         "regs_tiny", tmp_path, 3, RegsRun, GeneratorConfig, AdversarialConfig
     )
     assert run.resume and run.output_dir == str(tmp_path) and training.seed == 3
+
+
+def test_every_response_stands_after_the_context_of_another_passage():
+    rows = [Passage((Turn("A", f"context {n}"),), f"reply {n}", id=str(n)) for n in range(7)]
+    moved = after_other_contexts(rows, seed=0)
+    assert [row.response for row in moved] == [row.response for row in rows]
+    assert sorted(row.context[0].text for row in moved) == [f"context {n}" for n in range(7)]
+    assert all(row.context != before.context for row, before in zip(moved, rows, strict=True))
 
 
 def rated_world(folder: Path) -> dict[str, np.ndarray]:

@@ -34,7 +34,7 @@ from dialeval.protocols.analysis.study import analyse
 from dialeval.protocols.evaluator_comparison import train_once
 from dialeval.protocols.unpaired.piles import LONG_CONTEXT
 from dialeval.responders.registry import load_responder
-from dialeval.scorers import load_scorer
+from dialeval.scorers import Scorer, load_scorer
 from dialeval.scorers.base import is_human
 from dialeval.settings.analysis import AnalysisRun
 from dialeval.settings.training import GeneratorConfig
@@ -178,17 +178,19 @@ def classes(
             known=data / train,
         )  # fmt: skip
         truth = ["real" if row.author == "human" else "random" for row in mixed]
-        decided = is_human(scorer, np.asarray(scorer(to_passages(mixed))))
-        predicted = ["real" if human else "random" for human in decided]
-        scores = detection(truth, predicted, [row.dialogue_id or row.id for row in mixed])
+        dialogues = [row.dialogue_id or row.id for row in mixed]
+        elsewhere = after_other_contexts(mixed, settings.get("seed", 0))
+        scores = detection(truth, decisions(scorer, mixed), dialogues)
+        control = detection(truth, decisions(scorer, elsewhere), dialogues)
         values = [
             Number(value)
             for part in ("real", "random")
             for value in (scores.classes[part].precision, scores.classes[part].recall,
                           scores.classes[part].f1)
         ]  # fmt: skip
-        accuracy = Number(scores.accuracy, scores.low, scores.high, len(mixed))
-        return [[name, evaluator, f"{pairs:,}", accuracy, *values]]
+        accuracies = (Number(item.accuracy, item.low, item.high, len(mixed))
+                      for item in (scores, control))  # fmt: skip
+        return [[name, evaluator, f"{pairs:,}", *accuracies, *values]]
 
     heads = [f"{score} {part}" for part in ("real", "random") for score in ("P", "R", "F1")]
     parts = {
@@ -196,7 +198,26 @@ def classes(
         for name, paths in corpora.items()
         for evaluator in evaluators
     }
-    return TableParts(["corpus", "evaluator", "pairs at most", "accuracy", *heads], parts)
+    columns = ["corpus", "evaluator", "pairs at most", "accuracy", "after other contexts", *heads]
+    return TableParts(columns, parts)
+
+
+def decisions(scorer: Scorer, passages: Sequence[Passage]) -> list[str]:
+    """What a discriminator says of each passage: `"real"` or `"random"`."""
+    scores = np.asarray(scorer(to_passages(passages)))
+    return ["real" if human else "random" for human in is_human(scorer, scores)]
+
+
+def after_other_contexts(passages: Sequence[Passage], seed: int) -> list[Passage]:
+    """The same responses, each after the context of another passage.
+
+    Where a discriminator is as often right as before, it does not compare response and context.
+    """
+    order = np.random.default_rng(seed).permutation(len(passages))
+    context_of = dict(zip(order.tolist(), np.roll(order, 1).tolist(), strict=True))
+    return [
+        replace(row, context=passages[context_of[at]].context) for at, row in enumerate(passages)
+    ]
 
 
 def real_and_random(
