@@ -93,11 +93,9 @@ def fact_lines(facts: Mapping[str, tuple[Sequence[str], str]], width: int) -> li
 def _cautions(item: Headline) -> list[str]:
     """The warnings in a line each; that about a format leak also has what is left without it."""
     shorts = [caution.short for caution in item.warnings]
-    marks = {mark.kind: f"{100 * mark.value:.0f}" for mark in item.marks}
-    if "normalised" not in marks or item.leak is None:
+    marks = _marks(item)
+    if "normalised" not in marks or item.leak is None or item.by_format:  # the first line has it
         return shorts
-    if item.by_format:
-        return [f"Format normalised: the evaluator is right in {marks['normalised']}", *shorts]
     leak = f"Format leak: one rule right in {marks['format']}; evaluator normalised "
     leak += marks["normalised"]
     return [leak if short.startswith("Format leak") else short for short in shorts]
@@ -122,8 +120,15 @@ def _answer(item: Headline) -> list[str]:
         return [one_line(item.text)]
     if item.by_format and item.leak is not None:
         rule = f"one rule is right in {of_hundred(item.leak.accuracy)} (chance 50)"
-        return [rule, f"the evaluator in {100 * accuracy:.0f}"]
+        normalised = _marks(item).get("normalised")
+        left = [] if normalised is None else [f"after normalising in {normalised}"]
+        return [rule, f"the evaluator in {100 * accuracy:.0f}", *left]
     return [f"right in {of_hundred(accuracy)} (chance 50)"]
+
+
+def _marks(item: Headline) -> dict[str, str]:
+    """The marks of the bar in per cent, by kind."""
+    return {mark.kind: f"{100 * mark.value:.0f}" for mark in item.marks}
 
 
 def _reasons(item: Headline) -> list[str]:
