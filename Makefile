@@ -23,6 +23,7 @@ test-slow: $(STAMP)
 chaos: $(STAMP)
 	$(BIN)/python -m tests.faults.fuzz 2500
 	$(BIN)/python -m tests.faults.kills
+	$(BIN)/python -m tests.faults.twice
 	$(BIN)/python -m tests.faults.load
 	$(BIN)/python -m pytest tests/faults tests/hub/test_hostile.py tests/hub/test_faults.py
 

@@ -73,9 +73,7 @@ class RunFolder:
         Raises:
             BadInput: Another run wrote here, and `overwrite` is off.
         """
-        if self.path.exists() and not self.path.is_dir():
-            raise BadInput("expected a folder for the results, but this is a file.", self.path,
-                           hint="Choose another --output-dir.")  # fmt: skip
+        self._refuse_file()
         previous = self.previous()
         reason = "" if previous is None else compare(previous, settings)
         if reason and not overwrite:
@@ -156,13 +154,21 @@ class RunFolder:
         """Path of a file in the cache of the run."""
         return self.path / "cache" / self._inside(name)
 
+    def _refuse_file(self) -> None:
+        if self.path.exists() and not self.path.is_dir():
+            raise BadInput("expected a folder for the results, but this is a file.", self.path,
+                           hint="Choose another --output-dir.")  # fmt: skip
+
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Keep a second process out of the folder; released when the process ends, however.
 
+        What another run wrote is checked inside: it may end just before.
+
         Raises:
             BadInput: Another process is writing to the folder.
         """
+        self._refuse_file()
         is_new = not self.path.exists()
         self.path.mkdir(parents=True, exist_ok=True)
         try:

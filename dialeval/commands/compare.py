@@ -8,6 +8,7 @@ import typer
 from dialeval.commands.console import out, say
 from dialeval.commands.data import options as o
 from dialeval.saved import expecting
+from dialeval.settings.checks import MOST
 
 
 def compare(
@@ -17,7 +18,7 @@ def compare(
         typer.Option(help="Evaluators to use; all but coin and length by default. Repeatable."),
     ] = None,
     resamples: Annotated[
-        int, typer.Option(min=1, help="Resamples of bootstrap and randomisation.")
+        int, typer.Option(min=1, max=MOST, help="Resamples of bootstrap and randomisation.")
     ] = 10_000,
     seed: o.Seed = 0,
     output: Annotated[

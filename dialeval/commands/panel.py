@@ -11,6 +11,7 @@ from dialeval.commands.given import Given
 from dialeval.commands.live import check_live
 from dialeval.commands.settings import with_settings
 from dialeval.saved import expecting
+from dialeval.settings.checks import MOST
 from dialeval.settings.inputs import InputSettings
 from dialeval.settings.live import MAX_NEW_TOKENS
 from dialeval.settings.usage import SET, Needs
@@ -69,7 +70,7 @@ def panel(
         str, typer.Option(help="Environment variable that holds the server's key.")
     ] = "OPENAI_API_KEY",
     resamples: Annotated[
-        int, typer.Option(min=1, help="Resamples of the bootstrap over dialogues.")
+        int, typer.Option(min=1, max=MOST, help="Resamples of the bootstrap over dialogues.")
     ] = 10_000,
     seed: o.Seed = 0,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, unrounded.")] = False,

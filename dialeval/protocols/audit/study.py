@@ -88,8 +88,8 @@ class Audit:
     def __call__(self) -> AuditResults:
         """Estimate the share; writes `results.json` and returns what is in it."""
         settings = self._settings()
-        self.folder.check(settings, _difference, overwrite=self.run.overwrite)
         with self.folder.lock():
+            self.folder.check(settings, _difference, overwrite=self.run.overwrite)
             data, known = self._samples()
             if len(known) == 2:
                 results = self._share(data, known[REFERENCE], known[MACHINE], settings)

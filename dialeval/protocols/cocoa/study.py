@@ -83,10 +83,10 @@ def cocoa(
     """
     settings = plain(asdict(run))
     folder = RunFolder(run.output_dir, RUN)
-    if folder.check(settings, _difference, overwrite=run.overwrite):
-        folder.remove(_FILES)
-    folder.write_json(RUN, settings)
     with folder.lock():
+        if folder.check(settings, _difference, overwrite=run.overwrite):
+            folder.remove(_FILES)
+        folder.write_json(RUN, settings)
         return _Study(run, on_progress, dict(models or {}), settings).results()
 
 

@@ -72,7 +72,6 @@ def reliability_of_scores(
     settings = {"protocol": "reliability", "scores": path.name, **facts, "evaluators": evaluators,
                 "answers": {}, "frozen": {},
                 "run": text_key([_content_key(table), *map(str, facts.values())])}  # fmt: skip
-    output.check(settings, difference_of_settings, overwrite=overwrite)
     collector = ResultCollector("unknown", seed)
     table = _with_units(table, collector.warn)
     try:
@@ -90,6 +89,7 @@ def reliability_of_scores(
         signature=how,
     )
     with output.lock():
+        output.check(settings, difference_of_settings, overwrite=overwrite)
         results.save(output.path)
     return results
 

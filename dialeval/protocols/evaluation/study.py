@@ -121,8 +121,8 @@ class Study:
         The verdicts come first: what only adds detail (learning curves, equal lengths, ERE) is
         computed after them.
         """
-        settings = self._check_folder("evaluation")
         with self.tables.folder.lock():
+            settings = self._check_folder("evaluation")
             self._prepare_frozen()
             self._check_formats()
             errors = [error for name in self.evaluators for error in self._compare_all(name)]
@@ -137,8 +137,8 @@ class Study:
 
     def reliability(self) -> ReliabilityResults:
         """Test only the reliability of the evaluators; writes the results and returns them."""
-        settings = self._check_folder("reliability")
         with self.tables.folder.lock():
+            settings = self._check_folder("reliability")
             self._prepare_frozen()
             self.tables.expect_reliability()
             for evaluator in self.evaluators:

@@ -21,6 +21,7 @@ from dialeval.protocols.robustness.similarity import Embed, MeanEmbedding
 from dialeval.protocols.robustness.system import SystemStudy
 from dialeval.protocols.robustness.writing import RESPONSES, open_folder, run_settings
 from dialeval.responders import Responder
+from dialeval.run_folder import RunFolder
 from dialeval.settings.robustness import RobustnessRun
 
 OnProgress = Callable[[str], Any]
@@ -65,8 +66,9 @@ def robustness(
             f"and {len(strategies)}."
         )
     settings = run_settings(passages, systems, strategies, evaluators, run)
-    folder = open_folder(Path(run.output_dir), settings, run.overwrite)
-    with folder.lock():
+    path = Path(run.output_dir)
+    with RunFolder(path).lock():
+        open_folder(path, settings, run.overwrite)
         return _run(passages, systems, strategies, run, evaluators, embed or CachedEmbedder(),
                     settings, on_progress)  # fmt: skip
 

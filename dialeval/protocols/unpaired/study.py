@@ -105,8 +105,8 @@ class PileStudy:
         settings = written_settings(
             self.run, self.evaluators, self.folds, self.contents, keys, UnpairedResults.protocol
         )
-        self.folder.check(settings, difference_of_settings, overwrite=self.run.overwrite)
         with self.folder.lock():
+            self.folder.check(settings, difference_of_settings, overwrite=self.run.overwrite)
             self._check_directions()
             findings = {name: self._evaluate(name) for name in self.data.systems}
             self.profile = compare_behaviour(self.data.human, self.data.systems, self.run.seed)
