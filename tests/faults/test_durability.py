@@ -5,10 +5,15 @@ import json
 import pytest
 
 from dialeval.dialogues import BadInput, to_passages
+from dialeval.perturbations import perturbations
+from dialeval.protocols.robustness import robustness
 from dialeval.responders import load_responder
-from dialeval.responders.journal import generate
+from dialeval.responders.journal import Journal, generate
 from dialeval.run_folder import RunFolder
 from dialeval.scorers import load_scorer
+from dialeval.settings.robustness import RobustnessRun
+from dialeval.settings.training import DiscriminatorConfig, DiscriminatorRun
+from dialeval.training.discriminator import train_discriminator
 from tests.conftest import talk
 from tests.faults.material import write_zero_shot
 
@@ -196,3 +201,36 @@ def test_a_card_is_not_written_from_damaged_results(tmp_path, content):
     (tmp_path / "zero" / "results.json").write_text(content)
     with pytest.raises(BadInput, match=r"results.json.*expected (an object|JSON)"):
         recognise(tmp_path / "zero")
+
+
+def test_a_second_training_is_refused(tmp_path):
+    with RunFolder(tmp_path / "out").lock():
+        with pytest.raises(BadInput, match="another process is writing here"):
+            train_discriminator(
+                DiscriminatorRun(model="length", output_dir=str(tmp_path / "out")),
+                DiscriminatorConfig(),
+            )
+        assert not list((tmp_path / "out").glob("*.json"))
+
+
+def test_a_second_generation_is_refused_and_leaves_no_lock(tmp_path):
+    passages, path = talk(4), tmp_path / "a.jsonl"
+    with Journal(path, "run").lock(), pytest.raises(BadInput, match="another process"):
+        generate(load_responder("parrot"), passages, path)
+    generate(load_responder("parrot"), passages, path)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["a.jsonl", "a.jsonl.run.json"]
+
+
+def test_a_refused_study_does_not_touch_the_settings_of_the_first(tmp_path):
+    folder = RunFolder(tmp_path / "out")
+    folder.write_json("run.json", {"first": 1})
+    run = RobustnessRun(output_dir=str(folder.path), overwrite=True)
+    with folder.lock(), pytest.raises(BadInput, match="another process"):
+        robustness(talk(4), [load_responder("parrot")], perturbations("random-swap"), run)
+    assert folder.read_json("run.json") == {"first": 1}
+
+
+def test_a_lock_leaves_no_empty_folder(tmp_path):
+    with RunFolder(tmp_path / "out").lock():
+        pass
+    assert not (tmp_path / "out").exists()
