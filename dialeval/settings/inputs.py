@@ -95,10 +95,10 @@ class InputSettings:
 
     @staticmethod
     def _check_limits(name: str, least: int | None, most: int | None) -> None:
-        """Refuse numbers of tokens that no text has."""
-        for option, value in ((f"--min-{name}", least), (f"--max-{name}", most)):
-            if value is not None and value < 0:
-                raise BadInput(f"{option} is 0 or more, but got {value}.")
+        """Refuse numbers of tokens that no text has, or that leave only empty texts."""
+        for option, value, lowest in ((f"--min-{name}", least, 0), (f"--max-{name}", most, 1)):
+            if value is not None and value < lowest:
+                raise BadInput(f"{option} is {lowest} or more, but got {value}.")
         if least is not None and most is not None and least > most:
             message = f"--min-{name} is {least}, more than --max-{name}, which is {most}."
             raise BadInput(message, hint="Then nothing is left: change one of them.")

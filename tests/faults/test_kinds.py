@@ -193,8 +193,9 @@ def test_what_was_saved_is_read_again(schema):
 
 @pytest.mark.parametrize(
     "given",
-    [{"min_response": -1}, {"max_context": -1}, {"min_context": 5, "max_context": 4},
-     {"responses": "x"}, {"filter": ""}, {"input_format": " "}, {"turn_separator": ""}],
+    [{"min_response": -1}, {"max_context": -1}, {"max_response": 0},
+     {"min_context": 5, "max_context": 4}, {"responses": "x"}, {"filter": ""},
+     {"input_format": " "}, {"turn_separator": ""}],
 )  # fmt: skip
 def test_limits_that_no_text_keeps_are_refused(given):
     with pytest.raises(BadInput, match="|".join(name.replace("_", "-") for name in given)):
