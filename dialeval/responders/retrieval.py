@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from dialeval import progress
 from dialeval.dialogues import BadInput, Passage, Passages, iterate
 from dialeval.dialogues.splits import row_hashes
 from dialeval.dialogues.storage import chunks, iterate_passages
@@ -17,6 +18,7 @@ Embed = Callable[[Sequence[str]], np.ndarray]
 """Texts to vectors, shape `(n, d)`."""
 
 _QUERIES = 1_024  # contexts that are embedded together
+_POOLED = 4_096  # contexts of the pool that are embedded together
 _SIMILARITIES = 2**24  # in memory at once
 _DECIMALS = 6  # equal contexts tie, independent of the order of summation
 
@@ -56,7 +58,7 @@ class RetrievalResponder:
         self._contexts = np.fromiter(map(_words, iterate(human)), np.uint64, len(human))
         self._replies = human.select_columns(["response", "dialogue_id"]).with_format("arrow")
         self._pool = pool_name(row_hashes(human, ["dialogue_id", "context", "response"]))
-        self._vectors = self._embed([_text(passage) for passage in iterate(human)])  # (pool, d)
+        self._vectors = self._embed_pool(human)  # (pool, d)
 
     @property
     def signature(self) -> str:
@@ -112,6 +114,16 @@ class RetrievalResponder:
                 f"other contexts, but the pool of {len(self._vectors)} has {free[worst]}.",
                 hint="Give a pool with more dialogues.",
             )
+
+    def _embed_pool(self, human: Passages) -> np.ndarray:
+        """Vectors of all contexts; an encoder may hold several numbers for each that it returns."""
+        bar = progress.bar(f"{self.name}: embedding the pool", len(human), " contexts")
+        parts = []
+        for window in chunks(map(_text, iterate(human)), _POOLED):
+            parts.append(self._embed(window))
+            bar.update(len(window))
+        bar.close()
+        return np.concatenate(parts)
 
     def _embed(self, texts: list[str]) -> np.ndarray:
         """Vectors of length 1."""

@@ -41,6 +41,19 @@ def test_the_reply_of_the_nearest_context_is_given_with_where_it_comes_from():
     )
 
 
+def test_the_pool_is_embedded_in_parts(monkeypatch):
+    sizes = []
+
+    def counted(texts):
+        sizes.append(len(texts))
+        return letters(texts)
+
+    monkeypatch.setattr(retrieval, "_POOLED", 2)
+    responses = respond(RetrievalResponder(POOL, counted), [make("aaab", "true", "q")])
+    assert responses[0].response == "one"
+    assert max(sizes) == 2 and sum(sizes[:-1]) == sum(row.author == "human" for row in POOL)
+
+
 def test_similarity_is_a_cosine_whatever_the_length_of_vectors():
     pool = [make("abbbbbbb", "long", "d1"), make("ab", "short", "d2")]
     assert respond(RetrievalResponder(pool, letters), [make("aab", "", "q")])[0].response == "short"
