@@ -7,7 +7,11 @@ import sys
 
 import pytest
 
+import dialeval
+from dialeval.dialogues import Pairing
 from dialeval.errors import extra_of, sentence_of
+from dialeval.scorers.folders import save_scorer
+from dialeval.scorers.linear import SvmScorer
 
 RUNNER = """
 import json, sys
@@ -84,6 +88,18 @@ def test_data_leaks_evaluation_and_reports_work_without_torch(files, tmp_path):
     assert codes == [0] * len(commands), errors
     assert (tmp_path / "run" / "report.html").is_file()
     assert loaded(output) == {"sklearn", "scipy.stats"}
+
+
+def test_a_saved_svm_scores_without_torch(files, tmp_path):
+    human, bot, _ = files
+    passages = [dialeval.read_passages(path) for path in (human, bot)]
+    pairs = Pairing("human_machine")(*passages)
+    save_scorer(SvmScorer.fit(pairs), tmp_path / "svm")
+    command = ("score", "-d", "svm", "--data", bot, "-o", "scored.csv")
+    codes, output, errors = run_without(HEAVY, [command], tmp_path)
+    assert codes == [0], errors
+    assert len((tmp_path / "scored.csv").read_text().splitlines()) == 121
+    assert "torch" not in loaded(output)
 
 
 def test_what_needs_torch_says_which_extra(files, tmp_path):

@@ -1,5 +1,6 @@
 """`dialeval score`: scores of stored responses by a saved discriminator."""
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -39,24 +40,31 @@ def score(
     check_scorer_name(discriminator)
     o.check_exist(data)
     check_output(output)
-    from accelerate import Accelerator
-
     from dialeval.scorers.scoring import score_passages
 
     options = o.read_options(inputs, author=author, allow_empty=True, keep_duplicates=True)
-    accelerator = Accelerator(cpu=device == "cpu")
+    accelerator = _accelerator(device)
     neural = {"device": device, "max_tokens": max_tokens, "cache": cache, "progress": True}
     scorer = load_scorer(discriminator, neural=neural, accelerator=accelerator)
     check_neural(given, scorer, device)
     passages, _ = o.read_files(data, options)
     say(f"Scoring with [bold]{scorer.name}[/] on {getattr(scorer, 'device', 'cpu')}")
     scored = score_passages(scorer, passages)
-    if accelerator.is_main_process:
+    if accelerator is None or accelerator.is_main_process:
         write_passages(scored, output)
         humans = sum(batch["predicted_human"].true_count for batch in batches(scored))
         share = humans / max(1, len(scored))
         say(f"{len(scored):,} responses, {share:.1%} classified as human: [bold]{output}[/]")
         say(f"[dim]{scorer.signature}[/]")
+
+
+def _accelerator(device: str | None) -> Any:
+    """What divides the work between processes; `None` without Accelerate, which networks need."""
+    if find_spec("accelerate") is None:
+        return None
+    from accelerate import Accelerator
+
+    return Accelerator(cpu=device == "cpu")
 
 
 def check_neural(given: Given, scorer: Any, device: str | None) -> None:

@@ -1,6 +1,5 @@
 """Calibration and decision threshold of a discriminator, chosen on validation data."""
 
-import logging
 from dataclasses import asdict
 from typing import Any
 
@@ -14,12 +13,9 @@ from dialeval.metrics.calibration import (
     fit_temperature,
     threshold_for_accuracy,
 )
-from dialeval.models.checkpoints import check_direction, check_varies
 from dialeval.scorers.base import Decision
+from dialeval.scorers.checks import check_direction, warn_if_constant
 from dialeval.scorers.neural import NeuralScorer
-
-logger = logging.getLogger(__name__)
-
 
 METHODS = ("temperature", "isotonic", "none")
 
@@ -80,14 +76,6 @@ def calibrate(
         "after": _quality(scorer, margins, labels),
         "decision": asdict(scorer.decision),
     }
-
-
-def warn_if_constant(scores: np.ndarray, name: str) -> None:
-    """Log a warning if all scores are the same."""
-    try:
-        check_varies(scores, name)
-    except BadInput as error:
-        logger.warning("%s", error)
 
 
 def _quality(scorer: NeuralScorer, margins: np.ndarray, labels: np.ndarray) -> dict[str, float]:

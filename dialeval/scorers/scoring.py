@@ -11,7 +11,7 @@ from dialeval.dialogues import Passages, iterate
 from dialeval.dialogues.storage import PassageFile, windows
 from dialeval.scorers import is_human
 from dialeval.scorers.baselines import ConstantScorer
-from dialeval.scorers.calibration import warn_if_constant
+from dialeval.scorers.checks import warn_if_constant
 
 WINDOW = 1 << 14
 """Passages that are scored, and written to disk, at a time."""
