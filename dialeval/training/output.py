@@ -1,13 +1,12 @@
 """The output folder of a training: a finished model of another one is not overwritten silently."""
 
 import json
+import os
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
 from functools import wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
-
-from accelerate import PartialState
 
 from dialeval.files import remove_dir
 from dialeval.run_folder import RunFolder
@@ -32,12 +31,20 @@ def only_training(
 
     @wraps(train)
     def run_alone(run: Run, *arguments: P.args, **options: P.kwargs) -> Trained:
-        is_main = PartialState().is_main_process
         folder: Any = run
-        with RunFolder(folder.output_dir).lock() if is_main else nullcontext():
+        with RunFolder(folder.output_dir).lock() if _is_first() else nullcontext():
             return train(run, *arguments, **options)
 
     return run_alone
+
+
+def _is_first() -> bool:
+    """Whether this is the first process of a training, as its launcher says.
+
+    Accelerate is not asked: a `PartialState` made before an `Accelerator` knows nothing of
+    `ACCELERATE_USE_CPU`, so that every process would be one by itself.
+    """
+    return os.environ.get("RANK", "0") == "0"
 
 
 def lasting(settings: Mapping[str, Any]) -> dict[str, Any]:
