@@ -25,9 +25,7 @@ class RobustRun(GeneratorRun):
     samples: int = field(
         default=0, metadata={"least": 0, "help": "Not used here: see examples.", "needs": {}}
     )
-    resume: bool = field(
-        default=False, metadata={"help": "Not used here: it always continues.", "needs": {}}
-    )
+    resume: bool = field(default=False, metadata={"help": "A stopped study always continues."})
     log_with: str | None = field(default=None, metadata={"help": "Not used here.", "needs": {}})
     targets: list[str] = field(
         default_factory=lambda: ["vhred"],
