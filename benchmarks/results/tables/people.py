@@ -28,6 +28,8 @@ RESAMPLES = 1_000
 BASELINES, LIKELIHOOD = "baselines", "likelihood"
 LEVELS = {"systems": "system", "replies": "item"}
 """Parts of the table of neighbours, and the levels of a correlation."""
+FEWEST = 30
+"""Replies of a correlation at least: the best of four points is one in 24 by chance."""
 
 
 def people(
@@ -249,9 +251,10 @@ def rated(
 
 
 def _rated_rows(path: str, made: Mapping[str, tuple[Correlation, Correlation]]) -> list[list[Cell]]:
-    """A row per metric."""
+    """A row per metric that has enough replies."""
     return [
         [Path(path).stem, name, Number(first.value),
          Number(second.value, second.low, second.high, second.n), f"{second.n:,}"]
         for name, (first, second) in made.items()
+        if second.n >= FEWEST
     ]  # fmt: skip
