@@ -1,15 +1,17 @@
 """What must be compared over the whole corpus: duplicates, ids, and pairs that a filter breaks."""
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+from xxhash import xxh3_64_intdigest
 
 from dialeval.dialogues.read_options import ReadOptions, ReadReport
 from dialeval.dialogues.row_file import RowFile
 from dialeval.dialogues.storage import BATCH
-from dialeval.dialogues.types import Dialogue, Passage, text_hash
+from dialeval.dialogues.types import SEPARATOR, Dialogue, Passage, text_hash
 from dialeval.errors import BadInput
 
 FIELDS = (
@@ -54,20 +56,25 @@ class RowHashes(RowFile):
         if dialogue.replies:
             given = any(reply.id == passage.id for reply in dialogue.replies)
             facts = map(str, passage.extra.items())  # two ratings of one pair are two records
-            content = text_hash([passage.author, passage.response, *words, *facts])
+            content = row_hash([passage.author, passage.response, *words, *facts])
             group = dialogue.id if given else f"{dialogue.id}-{record}"
         else:
             content = text_hash(words)
             given = not dialogue.id.endswith(f"{content:016x}")
             group = record
-        pair = text_hash([passage.dialogue_id, *(turn.text for turn in passage.context)])
+        pair = row_hash([passage.dialogue_id, *(turn.text for turn in passage.context)])
         number = str(passage.extra.get("hypothesis", ""))  # several answers of one author
-        key = text_hash([passage.id, passage.author, number]) if given else 0
-        values = text_hash([group]), content, pair, key, line, options.filters(passage)
+        key = row_hash([passage.id, passage.author, number]) if given else 0
+        values = row_hash([group]), content, pair, key, line, options.filters(passage)
         for column, value in zip(self._columns, values, strict=True):
             column.append(value)
         if len(self._columns[0]) >= BATCH:
             self.finish()
+
+    def extend_columns(self, columns: Mapping[str, np.ndarray]) -> None:
+        """Add the hashes of many passages."""
+        self.finish()
+        self.write(**columns)
 
     def finish(self) -> None:
         """Write what was appended."""
@@ -75,6 +82,17 @@ class RowHashes(RowFile):
             self.write(**dict(zip(self.dtype.names or (), self._columns, strict=True)))
         for column in self._columns:
             del column[:]
+
+
+def row_hash(texts: Iterable[str]) -> int:
+    """A number for a sequence of texts, which stands for it within one run."""
+    return xxh3_64_intdigest(SEPARATOR.join(texts).encode("utf-8", "surrogatepass"))
+
+
+def hashes_of(texts: pa.Array) -> np.ndarray:
+    """[`row_hash`] of texts that are joined already."""
+    values = texts.cast(pa.binary()).to_numpy(zero_copy_only=False)
+    return np.fromiter(map(xxh3_64_intdigest, values), dtype=np.uint64, count=len(values))
 
 
 def dialogue_contents(columns: RowHashes) -> RowFile:

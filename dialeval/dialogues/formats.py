@@ -13,6 +13,7 @@ from pathlib import Path
 from pkgutil import iter_modules
 from types import FunctionType
 
+from dialeval.dialogues.blocks import Block
 from dialeval.dialogues.sources import BadInput, Source
 from dialeval.dialogues.types import Dialogue
 from dialeval.registry import import_object, is_object_spec, plugins, source_of, unknown_name
@@ -116,6 +117,8 @@ class Format:
             Whether it has whole dialogues, to be cut, and not contexts with replies.
         needs_context (`bool`, *optional*, defaults to `True`):
             Whether a passage without a context is an error.
+        blocks (`Callable[[Source], Iterator[Block]]`, *optional*):
+            Gives the records a block at a time, where they can be read as columns.
     """
 
     name: str
@@ -126,6 +129,7 @@ class Format:
     by_line: bool = False
     whole: bool = True
     needs_context: bool = True
+    blocks: Callable[[Source], Iterator[Block]] | None = None
 
     @property
     def is_builtin(self) -> bool:
@@ -154,6 +158,7 @@ def reader(
     by_line: bool = False,
     whole: bool = True,
     needs_context: bool = True,
+    blocks: Callable[[Source], Iterator[Block]] | None = None,
 ) -> Callable[[Reader], Reader]:
     """Register a generator of dialogues as the reader of a format; its docstring is the summary.
 
@@ -175,15 +180,18 @@ def reader(
             Whether it has whole dialogues, to be cut, and not contexts with replies.
         needs_context (`bool`, *optional*, defaults to `True`):
             Whether a passage without a context is an error.
+        blocks (`Callable[[Source], Iterator[Block]]`, *optional*):
+            Gives the records a block at a time, where they can be read as columns.
 
     Returns:
         `Callable[[Reader], Reader]`: A decorator that returns the function unchanged.
     """
 
     def register(read: Reader) -> Reader:
-        _register(
-            Format(name, read, _summary(read), example, recognise, by_line, whole, needs_context)
+        format = Format(
+            name, read, _summary(read), example, recognise, by_line, whole, needs_context, blocks
         )
+        _register(format)
         return read
 
     return register

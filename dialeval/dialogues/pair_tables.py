@@ -16,7 +16,7 @@ from dialeval.dialogues.storage import (
     batches,
     gather,
 )
-from dialeval.dialogues.tokens import count_tokens
+from dialeval.dialogues.token_counts import token_counts
 
 PAIR_FEATURES = Features(
     {**FEATURES, "label": Value("int8"), "pair": Value("int64"), "scenario": Value("string")}
@@ -155,12 +155,7 @@ def _add_labels(batch: pa.RecordBatch, label: int, start: int, scenario: str) ->
 
 def response_lengths(passages: Passages, column: str) -> np.ndarray:
     """Number of tokens in a column, shape `(passages,)`."""
-    return np.fromiter(
-        (
-            count_tokens(text or "")
-            for batch in batches(passages)
-            for text in batch[column].to_pylist()
-        ),
-        dtype=np.int64,
-        count=len(passages),
-    )
+    counts = [
+        token_counts(batch[column].fill_null("").cast(pa.string())) for batch in batches(passages)
+    ]
+    return np.concatenate([np.zeros(0, dtype=np.int64), *counts])

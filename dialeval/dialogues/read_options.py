@@ -1,10 +1,11 @@
 """How files become passages, and counts of what was read and left out."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from dialeval.dialogues.cutting import Cut, Filters
-from dialeval.dialogues.roles import add_names
+from dialeval.dialogues.roles import add_counts, add_names
 from dialeval.dialogues.tokens import count_tokens
 from dialeval.dialogues.types import Dialogue
 from dialeval.errors import BadInput
@@ -98,6 +99,10 @@ class ReadReport:
         self.tokens.update(count_tokens(turn.text) for turn in dialogue.turns)
         spoken = dialogue.replies or dialogue.turns
         add_names(self.speakers, (item.speaker for item in spoken if item.speaker))
+
+    def add_speakers(self, counts: Mapping[str, int]) -> None:
+        """Count responses by speakers, in the order of their first."""
+        add_counts(self.speakers, counts)
 
     def add(self, other: "ReadReport") -> None:
         """Add the counts of another part of the same corpus."""

@@ -15,9 +15,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from dialeval.dialogues.blocks import Columns, NotPlain, blocks_of
 from dialeval.dialogues.cutting import check_passage, with_author
 from dialeval.dialogues.deduplication import RowHashes, RowPaths, dialogue_contents, select_rows
 from dialeval.dialogues.formats import find_format, format_of, is_hub_name, table_format
+from dialeval.dialogues.plain_rows import plain_rows
 from dialeval.dialogues.read_options import ReadOptions, ReadReport
 from dialeval.dialogues.readers.chitchat import chitchat_path
 from dialeval.dialogues.roles import (
@@ -168,44 +170,85 @@ def _add_rows(progress: Callable[[int], Any], done: int) -> Callable[[int], Any]
 
 
 def _read_task(task: _Task, progress: Callable[[int], Any] = lambda _: None) -> _Part:
-    source, format, options = task.source(), find_format(task.format), task.options
-    report, columns = ReadReport(), RowHashes(task.folder)
-    cut = replace(options.cut, role=options.role) if options.role else options.cut
-    needs_context = format.needs_context and not cut.openings
-    with PassageFile(folder=task.folder) as file:
-        waiting: list[Passage] = []
-        for number, dialogue in enumerate(format.read(source)):
-            record = f"{task.path}-{task.span}-{number}"
-            if options.author:
-                dialogue = with_author(dialogue, options.author)
-            else:
-                dialogue = with_side(dialogue, options.side, options.role)
-            report.observe(dialogue)
-            if options.side and not options.role and report.dialogues == LOOK_AHEAD:
-                check_one_role(report.roles, task.path, LOOK_AHEAD)
-            line = source.location.get("line") or 0
-            for passage in cut(dialogue):
-                if dialogue.by_role:
-                    add_names(report.roles, [passage.speaker])
+    return _TaskReader(task, progress)()
+
+
+class _TaskReader:
+    """Reads one process's share: blocks of plain records as columns, others one by one."""
+
+    def __init__(self, task: _Task, progress: Callable[[int], Any]):
+        self.task, self.options, self.progress = task, task.options, progress
+        self.source, self.format = task.source(), find_format(task.format)
+        self.report, self.hashes = ReadReport(), RowHashes(task.folder)
+        options = task.options
+        self.cut = replace(options.cut, role=options.role) if options.role else options.cut
+        self.needs_context = self.format.needs_context and not self.cut.openings
+        self.records = 0
+
+    def __call__(self) -> _Part:
+        with PassageFile(folder=self.task.folder) as file:
+            for block in blocks_of(self.format, self.source):
                 try:
-                    check_passage(passage, needs_context, options.allow_empty)
-                except BadInput as error:
-                    source.report(error)
-                    continue
-                waiting.append(passage)
-                columns.append(passage, dialogue, record, options, line)
+                    self._add_columns(block.columns(), file)
+                except NotPlain:
+                    self._add_dialogues(block.dialogues(), file)
+            self.progress(file.rows)
+        self.hashes.finish()
+        self.report.problems, self.report.skipped = self.source.problems, self.source.skipped
+        self.report.notes, self.report.clashes = self.source.notes, self.source.clashes
+        return file, self.hashes, self.report
+
+    def _add_columns(self, columns: Columns, file: PassageFile) -> None:
+        """Add the passages of plain records."""
+        count = len(columns.lines)
+        if not count:
+            return
+        rows = plain_rows(columns, self.source, self.options, self._names(count))
+        rows.count_in(self.report)
+        self.hashes.extend_columns(rows.hashes)
+        file.write(rows.batch)
+        self.records += count
+        self.progress(file.rows)
+
+    def _names(self, count: int) -> list[str]:
+        """A name for each of the next records that no other record has."""
+        start = f"{self.task.path}-{self.task.span}-"
+        return [f"{start}{number}" for number in range(self.records, self.records + count)]
+
+    def _add_dialogues(self, dialogues: Iterator[Dialogue], file: PassageFile) -> None:
+        """Add the passages that are cut from dialogues."""
+        waiting: list[Passage] = []
+        for dialogue in dialogues:
+            waiting.extend(self._passages(dialogue))
+            self.records += 1
             if len(waiting) >= BATCH:
                 file.write(encode(waiting))
                 waiting.clear()
-                progress(file.rows)
+                self.progress(file.rows)
         if waiting:
             file.write(encode(waiting))
-        progress(file.rows)
-    columns.finish()
-    report.problems, report.skipped = source.problems, source.skipped
-    report.notes = source.notes
-    report.clashes = source.clashes
-    return file, columns, report
+
+    def _passages(self, dialogue: Dialogue) -> Iterator[Passage]:
+        """The passages of a dialogue; a bad one is reported."""
+        options, report = self.options, self.report
+        if options.author:
+            dialogue = with_author(dialogue, options.author)
+        else:
+            dialogue = with_side(dialogue, options.side, options.role)
+        report.observe(dialogue)
+        if options.side and not options.role and report.dialogues == LOOK_AHEAD:
+            check_one_role(report.roles, self.task.path, LOOK_AHEAD)
+        (record,), line = self._names(1), self.source.location.get("line") or 0
+        for passage in self.cut(dialogue):
+            if dialogue.by_role:
+                add_names(report.roles, [passage.speaker])
+            try:
+                check_passage(passage, self.needs_context, options.allow_empty)
+            except BadInput as error:
+                self.source.report(error)
+                continue
+            self.hashes.append(passage, dialogue, record, options, line)
+            yield passage
 
 
 def _contents(paths: Sequence[Path | str], options: ReadOptions) -> RowFile:

@@ -133,5 +133,12 @@ def add_names(counts: Counter[str], names: Iterable[str]) -> None:
             counts[name] += 1
 
 
+def add_counts(counts: Counter[str], more: Mapping[str, int]) -> None:
+    """Count names that were counted already, as `add_names` does."""
+    for name, count in more.items():
+        if name in counts or len(counts) < _MOST_NAMES:
+            counts[name] += count
+
+
 def _plural(noun: str, count: int) -> str:
     return noun if count == 1 else f"{noun}s"

@@ -8,9 +8,10 @@ import os
 import shutil
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -92,19 +93,41 @@ class Source:
     def lines(self) -> Iterator[tuple[int, str]]:
         """Numbered lines without their ends; a byte order mark and CR are dropped."""
         with self.open() as file:
-            if self.span:
-                file.seek(self.span[0])
-            for number, raw in enumerate(self._raw_lines(file), self.first_line):
-                if number == 1:
-                    raw = self._without_bom(raw)
+            yield from self.decoded(self._raw_lines(file), self.first_line)
+
+    def decoded(self, raw_lines: Iterable[bytes], first_line: int) -> Iterator[tuple[int, str]]:
+        """What `lines` gives for some of the lines."""
+        for number, raw in enumerate(raw_lines, first_line):
+            if number == 1:
+                raw = self._without_bom(raw)
+            try:
+                line = self._decode(raw.rstrip(b"\r\n"), number)
+            except BadInput as error:
+                self.report(error)
+            else:
+                yield number, line
+
+    def line_blocks(self, size: int) -> Iterator[tuple[int, list[bytes]]]:
+        """So many lines at a time, as bytes with their ends, and the number of the first."""
+        with self.open() as file:
+            raw_lines, first_line = self._raw_lines(file), self.first_line
+            problem = None
+            while problem is None:
+                block: list[bytes] = []
                 try:
-                    line = self._decode(raw.rstrip(b"\r\n"), number)
+                    block.extend(islice(raw_lines, size))
                 except BadInput as error:
-                    self.report(error)
-                else:
-                    yield number, line
+                    problem = error
+                if not block:
+                    break
+                yield first_line, block
+                first_line += len(block)
+            if problem:
+                raise problem
 
     def _raw_lines(self, file: BinaryIO) -> Iterator[bytes]:
+        if self.span:
+            file.seek(self.span[0])
         left = self.span[1] - self.span[0] if self.span else None
         for raw in file:
             if left is not None:
@@ -149,7 +172,13 @@ class Source:
         if self.first_line == 1 and self.is_json_document():
             yield from self.json_items()
             return
-        for number, line in self.filled_lines():
+        yield from self.parsed(self.lines())
+
+    def parsed(self, lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, Any]]:
+        """Numbered values of lines of JSON; blank ones have none."""
+        for number, line in lines:
+            if not line.strip():
+                continue
             try:
                 value = self._parse(line, number)
             except BadInput as error:

@@ -10,8 +10,9 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import fields
 from functools import cache
-from itertools import count, islice
+from itertools import count, islice, pairwise
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
@@ -168,31 +169,48 @@ def chunks(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
 
 def encode(passages: Iterable[Passage]) -> pa.RecordBatch:
     """A record batch with one row for each passage."""
-    rows = [
-        {
-            "id": passage.id,
-            "dialogue_id": passage.dialogue_id,
-            "corpus": passage.corpus,
-            "language": passage.language,
-            "context": [{"speaker": turn.speaker, "text": turn.text} for turn in passage.context],
-            "response": passage.response,
-            "speaker": passage.speaker,
-            "author": passage.author,
-            "source_dialogue_id": passage.source_dialogue_id,
-            "following": passage.following,
-            "extra": _dump(dict(passage.extra)) if passage.extra else None,
-        }
-        for passage in passages
-    ]
-    return pa.RecordBatch.from_pylist(rows, schema=SCHEMA)
+    passages = list(passages)
+    turns = [turn for passage in passages for turn in passage.context]
+    columns: dict[str, list[Any]] = {
+        "speaker": [turn.speaker for turn in turns],
+        "text": [turn.text for turn in turns],
+    }
+    context = SCHEMA.field("context").type
+    lengths = [len(passage.context) for passage in passages]
+    extra = [as_json(dict(passage.extra)) if passage.extra else None for passage in passages]
+    arrays = {
+        "context": pa.ListArray.from_arrays(
+            pa.array(np.cumsum([0, *lengths]), pa.int32()),
+            pa.StructArray.from_arrays(
+                [pa.array(columns[field.name], field.type) for field in context.value_type],
+                fields=list(context.value_type),
+            ),
+            type=context,
+        ),
+        "extra": pa.array(extra, pa.string()),
+    }
+    for name in FEATURES:
+        if name not in arrays:
+            values = [getattr(passage, name) for passage in passages]
+            arrays[name] = pa.array(values, pa.string())
+    return pa.RecordBatch.from_arrays([arrays[name] for name in SCHEMA.names], schema=SCHEMA)
 
 
 def decode(batch: pa.RecordBatch) -> Iterator[Passage]:
     """The passages of a record batch, one for each row."""
-    for row in batch.select(list(FEATURES)).to_pylist():
-        row["context"] = tuple(Turn(turn["speaker"], turn["text"]) for turn in row["context"])
-        row["extra"] = json.loads(row["extra"]) if row["extra"] else {}
-        yield Passage(**row)
+    columns = {name: _values(batch[name]) for name in FEATURES if name != "context"}
+    contexts = batch["context"]
+    flat = contexts.flatten()
+    turns = list(map(Turn, _values(flat.field("speaker")), _values(flat.field("text"))))
+    bounds = (contexts.offsets.to_numpy() - contexts.offsets[0].as_py()).tolist()
+    columns["context"] = [tuple(turns[low:high]) for low, high in pairwise(bounds)]
+    columns["extra"] = [json.loads(text) if text else {} for text in columns["extra"]]
+    yield from map(Passage, *(columns[field.name] for field in fields(Passage)))
+
+
+def _values(column: pa.Array) -> list[Any]:
+    """Texts of a column."""
+    return column.to_numpy(zero_copy_only=False).tolist()
 
 
 class PassageFile:
@@ -302,7 +320,7 @@ def flat_record(passage: Passage) -> dict[str, Any]:
 
 def _write_jsonl(passages: Passages, file: IO) -> None:
     for record in _records(passages):
-        file.write(_dump(record) + "\n")
+        file.write(as_json(record) + "\n")
 
 
 def _write_parquet(passages: Passages, file: IO) -> None:
@@ -318,7 +336,7 @@ def _delimited(delimiter: str) -> Callable[[Passages, IO], None]:
         table.writeheader()
         for record in _records(passages):
             table.writerow(
-                {key: _cell(v) if isinstance(v, str) else _dump(v) for key, v in record.items()}
+                {key: _cell(v) if isinstance(v, str) else as_json(v) for key, v in record.items()}
             )
 
     return write
@@ -354,7 +372,8 @@ def _writer(path: Path) -> tuple[Callable[[Passages, IO], None], str]:
     return writers[path.suffix.lower()]
 
 
-def _dump(value: Any) -> str:
+def as_json(value: Any) -> str:
+    """The value as JSON, in which numbers that are not finite are null."""
     try:
         return json.dumps(value, ensure_ascii=False, default=_as_text, allow_nan=False)
     except ValueError:  # JSON has no NaN and no infinity, and few readers take them

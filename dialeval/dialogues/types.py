@@ -157,9 +157,18 @@ def merge_by_speaker(turns: Iterable[Turn]) -> tuple[Turn, ...]:
     return tuple(merged)
 
 
+SEPARATOR = "\x1f"
+"""What joins texts of which a key is made."""
+
+
 def text_key(texts: Iterable[str]) -> str:
     """A short key for a sequence of texts: equal texts have equal keys, on every machine."""
-    return blake2b("\x1f".join(texts).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    return key_of(SEPARATOR.join(texts).encode("utf-8", "surrogatepass"))
+
+
+def key_of(text: bytes) -> str:
+    """[`text_key`] of texts that are joined already."""
+    return blake2b(text, digest_size=8).hexdigest()
 
 
 def text_hash(texts: Iterable[str]) -> int:

@@ -1,10 +1,10 @@
 """dialeval's schema and chat messages, as JSON lines, CSV, TSV, Parquet or a Hub dataset."""
 
-import json
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from dialeval.dialogues.blocks import further_columns, inner_columns, json_blocks
+from dialeval.dialogues.contexts import parsed_list
 from dialeval.dialogues.formats import Head, reader
 from dialeval.dialogues.readers.inspect_logs import is_inspect_log
 from dialeval.dialogues.readers.logs import (
@@ -15,7 +15,7 @@ from dialeval.dialogues.readers.logs import (
 )
 from dialeval.dialogues.readers.messages import MESSAGE_LISTS, chat_record
 from dialeval.dialogues.readers.records import delimited_rows
-from dialeval.dialogues.readers.turns import has_turns, read_turn_rows
+from dialeval.dialogues.readers.turns import has_turns
 from dialeval.dialogues.sources import SCHEMA_COLUMNS, BadInput, Source
 from dialeval.dialogues.types import Dialogue, Reply, Turn, alternate
 
@@ -28,10 +28,15 @@ from dialeval.dialogues.types import Dialogue, Reply, Turn, alternate
     ),
     by_line=True,
     whole=False,
+    blocks=lambda source: json_blocks(source, _passage_records),
 )
 def read_passages_jsonl(source: Source) -> Iterator[Dialogue]:
     """dialeval's JSON lines: a context, a response, and its author."""
-    for number, record in source.json_records():
+    yield from _passage_records(source.json_records(), source)
+
+
+def _passage_records(records: Iterable[tuple[int, Any]], source: Source) -> Iterator[Dialogue]:
+    for number, record in records:
         with source.record(number):
             yield passage_record(record, source)
 
@@ -72,68 +77,6 @@ def read_tsv_table(source: Source) -> Iterator[Dialogue]:
     yield from _read_delimited(source, "\t")
 
 
-@reader(
-    "parquet",
-    example="(binary, with the columns of `passages` or a column `messages`)",
-    recognise=lambda head: head.suffix == ".parquet",
-    whole=False,
-)
-def read_parquet(source: Source) -> Iterator[Dialogue]:
-    """Parquet with our columns or chat messages, read a batch at a time."""
-    import pyarrow.parquet as parquet
-
-    try:
-        file = parquet.ParquetFile(source.path)
-    except Exception as error:
-        message = f"expected Parquet, but {error}."
-        raise BadInput(message, source.path, hint="Write the file again.") from None
-    names = set(file.schema_arrow.names)
-    if has_turns(names, source.columns):
-        yield from read_turn_rows(lambda _: _numbered(file, source), source)
-        return
-    for number, record in _numbered(file, source):
-        with source.record(number):
-            yield table_record(record, source)
-
-
-def _numbered(file: Any, source: Source) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Numbered rows; one that cannot be read is reported."""
-    for row, record in enumerate(_parquet_rows(file, source), 1):
-        if isinstance(record, BadInput):
-            source.report(BadInput(record.message, source.path, row))
-        else:
-            yield row, record
-
-
-def _parquet_rows(file: Any, source: Source) -> Iterator[dict[str, Any] | BadInput]:
-    """The rows of a Parquet file; a corrupt page ends it, and is reported."""
-    batches = file.iter_batches(batch_size=1000)
-    while True:
-        try:
-            batch = next(batches, None)
-        except Exception as error:
-            hint = "Copy or write the file again."
-            reason = " ".join(str(error).split()).rstrip(".")
-            message = f"the rest of the file cannot be read: {reason}."
-            source.report(BadInput(message, source.path, hint=hint))
-            return
-        if batch is None:
-            return
-        try:
-            records = batch.to_pylist()
-        except Exception:  # text that is no UTF-8, a date out of range
-            records = [_parquet_row(batch.slice(row, 1)) for row in range(batch.num_rows)]
-        yield from records
-
-
-def _parquet_row(rows: Any) -> dict[str, Any] | BadInput:
-    """The one row of a table, or why it cannot be read."""
-    try:
-        return rows.to_pylist()[0]
-    except Exception as error:
-        return BadInput(f"this row cannot be read: {error}.")
-
-
 def table_record(record: Mapping[str, Any], source: Source) -> Dialogue:
     """A row of a table: a context and a response, chat messages, a prompt, or a preference."""
     fields = {name for name, value in record.items() if value is not None}
@@ -162,9 +105,8 @@ def passage_record(record: Any, source: Source) -> Dialogue:
     for name in ("response", "following"):
         if values[name] is not None and not isinstance(values[name], str):
             raise BadInput(f"expected a text as {name}, found {values[name]!r:.60}.")
-    read = {columns.get(name, name) for name in SCHEMA_COLUMNS}
-    extra = {key: value for key, value in record.items() if key not in read and value is not None}
-    extra = source.further({**extra, "extra": _extra(extra.get("extra"))})
+    extra = further_columns(record, {columns.get(name, name) for name in SCHEMA_COLUMNS})
+    extra = source.further({**extra, "extra": inner_columns(extra.get("extra"))})
     reply = Reply(
         author=_text(values["author"]) or "human",
         text=values["response"],
@@ -206,20 +148,11 @@ def _answers_record(
 
 def _context(value: Any, separator: str | None) -> tuple[Turn, ...]:
     if isinstance(value, str):
-        value = value.split(separator) if separator else _parsed_list(value)
+        value = value.split(separator) if separator else parsed_list(value)
     if not isinstance(value, (list, tuple)):
         raise BadInput(f"expected a list of turns as context, found {value!r:.60}.")
     speakers = alternate("" for _ in value)
     return tuple(_turn(item, turn.speaker) for item, turn in zip(value, speakers, strict=True))
-
-
-def _parsed_list(cell: str) -> list[Any]:
-    if cell.startswith("["):
-        try:
-            return json.loads(cell)
-        except (ValueError, RecursionError):
-            return [cell]  # a turn that happens to start with a bracket
-    return [cell]
 
 
 def _turn(item: Any, speaker: str) -> Turn:
@@ -264,16 +197,6 @@ def _has_header(head: Head, delimiter: str) -> bool:
         return False
     known = {"context", *MESSAGE_LISTS} & cells or prompt_columns(cells) or cells >= PREFERENCE
     return bool(known) and not has_turns(cells)
-
-
-def _extra(value: Any) -> Mapping[str, Any]:
-    """The further columns of a record, as an object or as its JSON text."""
-    if isinstance(value, str) and value:
-        with suppress(ValueError):
-            value = json.loads(value)
-    if value and not isinstance(value, Mapping):
-        raise BadInput(f"expected an object as extra, found {value!r:.60}.")
-    return value or {}
 
 
 def _raise_missing(name: str, column: str, record: Mapping[str, Any]) -> None:
