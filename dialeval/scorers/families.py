@@ -31,7 +31,7 @@ Pair = tuple[tuple[str, ...], str]
 """The texts of a context, and the response."""
 _NGRAM_BITS, _CROSSED_BITS = 18, 20
 _CROSSED_TURNS = 2
-INNER_FOLDS = 3
+INNER_FOLDS = 4
 DENSITIES = 512
 """Gaussians that a store keeps: those of a system's folds and seeds, for the next system."""
 OF_TOWERS = ("matching", "contrast", "affinity", "bilinear")

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from scipy.sparse import csr_matrix, hstack
+from scipy.sparse import coo_matrix, csr_matrix, hstack
+from scipy.sparse.csgraph import connected_components
 from sklearn.feature_extraction.text import CountVectorizer
 
 from dialeval.dialogues import BadInput, Passages, folds, iterate, select
@@ -18,6 +19,8 @@ from dialeval.scorers.words import WordCache
 
 Represent = Callable[[Passages], np.ndarray]
 """Gives each passage a vector, shape `(n, d)`."""
+MIN_CLOSED = 3
+"""Folds of dialogues that share no reply, from which they are used."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +58,10 @@ class Fold:
 def make_folds(pairs: Passages, labels: np.ndarray, settings: SvmSettings) -> list[Fold]:
     """Every row is held out once, together with its dialogue.
 
-    Rows whose reply also occurs in the held-out rows are left out of training. A random reply is
-    the human reply of another dialogue: learned as human there, it would be predicted human here,
-    and a sigmoid fitted to such errors would invert the decision.
+    A random reply is the human reply of another dialogue: learned as human there, it would be
+    predicted human here, and a sigmoid fitted to such errors would invert the decision. So
+    dialogues that share replies are held out together. Where that would put most of them into one
+    fold, rows whose reply also occurs in the held-out rows are left out of training instead.
 
     Args:
         pairs (`Passages`):
@@ -73,6 +77,9 @@ def make_folds(pairs: Passages, labels: np.ndarray, settings: SvmSettings) -> li
     # A separate seed: a part that was split off with the same one would be a single fold.
     number = folds(pairs, settings.folds, text_hash(["svm", str(settings.seed)]) % 2**31)
     replies = _numbers_of(replies_of_dialogues(pairs))
+    if _is_shared(replies, number):
+        closed = closed_folds(dialogue_numbers(pairs), replies, settings.folds)
+        number = number if closed is None else closed
     rotation = []
     for fold in np.unique(number):
         held_out = number == fold
@@ -85,6 +92,51 @@ def make_folds(pairs: Passages, labels: np.ndarray, settings: SvmSettings) -> li
             )
         rotation.append(Fold(learn, held_out))
     return rotation
+
+
+def _is_shared(replies: np.ndarray, number: np.ndarray) -> bool:
+    """Whether any reply stands in more than one fold."""
+    first = np.zeros(int(replies.max()) + 1, dtype=number.dtype)
+    first[replies] = number
+    return bool((first[replies] != number).any())
+
+
+def closed_folds(dialogues: np.ndarray, replies: np.ndarray, k: int) -> np.ndarray | None:
+    """Folds of whole groups of dialogues, so that no reply is in two of them.
+
+    The training part of a cross-fit has such groups: its random replies were drawn inside each of
+    the other folds. Large groups come first, each into the fold that has the fewest rows.
+
+    Args:
+        dialogues (`np.ndarray`):
+            Number of the dialogue of each row.
+        replies (`np.ndarray`):
+            Number of the reply of each row.
+        k (`int`):
+            Folds at most.
+
+    Returns:
+        `np.ndarray` or `None`: The fold of each row; `None` where this would be less than three
+        folds, or one of them would have more than half of the rows.
+
+    Examples:
+        >>> closed_folds(np.array([0, 1, 2, 3, 4]), np.array([0, 0, 1, 2, 3]), 3)  # 0 and 1 share
+        array([0, 0, 1, 2, 1])
+        >>> closed_folds(np.array([0, 1, 2]), np.array([0, 0, 0]), 3) is None
+        True
+    """
+    nodes = int(dialogues.max()) + 1
+    edges = (np.ones(len(dialogues)), (dialogues, nodes + replies))
+    size = nodes + int(replies.max()) + 1
+    _, component = connected_components(coo_matrix(edges, (size, size)), directed=False)
+    _, group, rows = np.unique(component[dialogues], return_inverse=True, return_counts=True)
+    load, number = np.zeros(k, dtype=np.int64), np.zeros(len(rows), dtype=np.int64)
+    for index in np.argsort(-rows, kind="stable"):
+        number[index] = load.argmin()
+        load[number[index]] += rows[index]
+    if (load > 0).sum() < MIN_CLOSED or load.max() > len(dialogues) / 2:
+        return None
+    return number[group]
 
 
 def replies_of_dialogues(pairs: Passages) -> list[pa.Array]:

@@ -8,8 +8,10 @@ import pytest
 import skops.io
 
 from dialeval.dialogues import BadInput, Pairing, Passage, Turn, select, split, to_passages
+from dialeval.protocols.evaluation.folds import concatenate_pairs
 from dialeval.scorers import load_scorer, save_scorer
 from dialeval.scorers.linear import MODEL, SvmScorer
+from dialeval.scorers.linear_features import SvmSettings, make_folds
 from dialeval.scorers.words import WordCache
 
 FILLER = tuple("abcdefghijklmnop")
@@ -250,7 +252,23 @@ def test_replies_of_held_out_rows_are_not_learnt_from():
     assert all(len(replies) > 50 for replies in learnt)
 
 
-def test_random_replies_do_not_turn_the_judgement_round():
+def test_folds_of_dialogues_that_share_no_reply_lose_no_row():
+    """As in a cross-fit: random replies were drawn inside each of four parts."""
+    human = to_passages(borrowed())
+    part = np.array([int(name[1:]) % 4 for name in human["dialogue_id"]])
+    draw = Pairing("human_random")
+    closed = concatenate_pairs([draw(select(human, part == index)) for index in range(4)])
+    rows = np.array([int(name[1:]) % 4 for name in closed["dialogue_id"]])
+    folds = make_folds(closed, np.array(closed["label"]), SvmSettings(folds=4))
+    assert sorted(set(rows[fold.held_out]).pop() for fold in folds) == [0, 1, 2, 3]
+    assert all((fold.learn != fold.held_out).all() for fold in folds)
+    # Drawn from all dialogues alike, nearly all hang together, and rows have to be left out.
+    mixed = draw(human)
+    for fold in make_folds(mixed, np.array(mixed["label"]), SvmSettings(folds=4)):
+        assert (~fold.learn & ~fold.held_out).mean() > 0.1
+
+
+def test_random_replies_do_not_invert_the_decision():
     """Each reply is human in one row and random in another: its words say nothing."""
     pairs = Pairing("human_random")(to_passages(borrowed()))
     scorer = SvmScorer.fit(pairs, use_context=False)
