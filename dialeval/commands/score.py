@@ -20,7 +20,9 @@ def score(
     discriminator: Annotated[
         str, typer.Option("--discriminator", "-d", help="Folder of a saved scorer, or Hub name.")
     ],
-    data: Annotated[list[str], typer.Option(help="Files of responses, of any format.")],
+    data: Annotated[
+        list[str], typer.Option(help="Files, folders or 'shards/*.parquet', of any format.")
+    ],
     output: Annotated[
         Path, typer.Option("--output", "-o", help="File to write: .jsonl, .csv, .tsv, .parquet")
     ] = Path("scored.jsonl"),

@@ -119,6 +119,13 @@ def read_contexts(column: pa.Array | None, separator: str | None) -> Contexts:
     return Contexts(bounds, speakers, as_strings(turns))
 
 
+def joined_contexts(contexts: pa.Array, separator: str) -> pa.Array:
+    """The texts of each context as one, from a column of a table."""
+    bounds = contexts.offsets.to_numpy() - contexts.offsets[0].as_py()
+    turns = pa.ListArray.from_arrays(pa.array(bounds), contexts.flatten().field("text"))
+    return pc.binary_join(turns, separator)
+
+
 def _split(cells: list[str], separator: str | None) -> pa.Array:
     """Cells of a table as lists of turns."""
     turns = [cell.split(separator) if separator else parsed_list(cell) for cell in cells]

@@ -9,6 +9,7 @@ from typing import Any
 
 from dialeval.dialogues.authors import authors, by_author
 from dialeval.dialogues.cutting import NOT_SPOKEN, Cut
+from dialeval.dialogues.paths import is_pattern
 from dialeval.dialogues.readers.logs import PREFERENCE, prompt_columns
 from dialeval.dialogues.readers.messages import MESSAGE_LISTS, message_text
 from dialeval.dialogues.readers.tables import table_record
@@ -145,7 +146,8 @@ def _plain(value: Any) -> Any:
 
 def _from_path(path: str | PathLike[str], author: str, role: str | None = None) -> Passages:
     name = str(path)
-    if not name.startswith("hub:") and not Path(name).exists() and name != "chitchat":
+    known = name.startswith("hub:") or name == "chitchat" or is_pattern(name)
+    if not known and not Path(name).exists():
         raise BadInput(
             "no such file.", name, hint="Check the path, or give the responses as a list."
         )

@@ -5,7 +5,6 @@ import logging
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import cached_property
 from importlib import import_module
 from importlib.metadata import EntryPoint
@@ -14,6 +13,7 @@ from pkgutil import iter_modules
 from types import FunctionType
 
 from dialeval.dialogues.blocks import Block
+from dialeval.dialogues.paths import check_exists, is_pattern, matching_files
 from dialeval.dialogues.sources import BadInput, Source
 from dialeval.dialogues.types import Dialogue
 from dialeval.registry import import_object, is_object_spec, plugins, source_of, unknown_name
@@ -296,27 +296,21 @@ def format_of(path: Path, name: str | None = None) -> Format:
         return find_format(name)
     known = formats()
     check_exists(path)
+    if is_pattern(path):
+        path = Path(matching_files(path)[0])
     if not path.exists():
         return known["hub"]
     head = Head(path)
     if not path.is_dir() and not head.lines:
         raise BadInput("the file is empty.", path, hint="Give a file with dialogues in it.")
     matches = [format for format in known.values() if format.fits(head)]
+    if known["parquet"] in matches:  # its bytes may look like a text in another format
+        return known["parquet"]
     if len(matches) == 1:
         return matches[0]
     if path.is_dir() and not matches and any(conversation_names(path)):
         return known["folder"]
     raise _undecided(path, matches, known)
-
-
-def check_exists(path: Path) -> None:
-    """Refuse a path that leads nowhere and is no name of a dataset.
-
-    Raises:
-        BadInput: Names similar files.
-    """
-    if not path.exists() and not is_hub_name(path):
-        raise BadInput("no such file.", path, hint=_similar_names(path))
 
 
 def conversation_names(folder: Path) -> Iterator[str]:
@@ -341,16 +335,6 @@ def table_format(path: Path, columns: Mapping[str, str]) -> str | None:
     if head.suffix in (".csv", ".tsv"):
         return {".csv": "csv", ".tsv": "tsv-table"}[head.suffix]
     return None
-
-
-def is_hub_name(path: Path | str) -> bool:
-    """Whether a name that is no file can be a dataset on the Hub.
-
-    Examples:
-        >>> is_hub_name("hub:owner/name:test"), is_hub_name("owner/name"), is_hub_name("a/b.jsonl")
-        (True, True, False)
-    """
-    return bool(re.fullmatch(r"hub:[^:]+(:[\w.-]+)?|[\w-]+/[\w-]+", str(path)))
 
 
 def _undecided(path: Path, matches: list[Format], known: dict[str, Format]) -> BadInput:
@@ -381,17 +365,6 @@ def _table_columns(path: Path, first: str) -> list[str]:
     if path.suffix not in (".csv", ".tsv"):
         return []
     return [name.strip().strip('"') for name in first.split(Head(path).delimiter)]
-
-
-def _similar_names(path: Path) -> str:
-    if str(path) == "-":
-        return "Standard input is written /dev/stdin."
-    if path.is_symlink():
-        return "It is a link that leads to nothing: check where it leads."
-    names = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
-    close = get_close_matches(path.name, names, n=3)
-    hint = f"Did you mean {', '.join(close)}? " if close else "Check the name. "
-    return hint + "A dataset on the Hub is written hub:owner/name."
 
 
 def _short(text: str, width: int = 60) -> str:

@@ -18,7 +18,14 @@ import pyarrow as pa
 from dialeval.dialogues.blocks import Columns, NotPlain, blocks_of
 from dialeval.dialogues.cutting import check_passage, with_author
 from dialeval.dialogues.deduplication import RowHashes, RowPaths, dialogue_contents, select_rows
-from dialeval.dialogues.formats import find_format, format_of, is_hub_name, table_format
+from dialeval.dialogues.formats import find_format, format_of, table_format
+from dialeval.dialogues.paths import (
+    check_exists,
+    is_hub_name,
+    is_pattern,
+    matching_files,
+    shards,
+)
 from dialeval.dialogues.plain_rows import plain_rows
 from dialeval.dialogues.read_options import ReadOptions, ReadReport
 from dialeval.dialogues.readers.chitchat import chitchat_path
@@ -30,8 +37,9 @@ from dialeval.dialogues.roles import (
     with_side,
 )
 from dialeval.dialogues.row_file import RowFile
+from dialeval.dialogues.scratch import scratch
 from dialeval.dialogues.sources import BadInput, Source, line_spans
-from dialeval.dialogues.storage import BATCH, PassageFile, Passages, encode, scratch
+from dialeval.dialogues.storage import BATCH, PassageFile, Passages, encode
 from dialeval.dialogues.types import Dialogue, Passage
 
 
@@ -90,7 +98,7 @@ def read(
 
     Args:
         paths (`Path`, `str` or a sequence of them):
-            Files, folders or names of Hub datasets.
+            Files, folders, patterns such as `shards/*.parquet`, or names of Hub datasets.
         options (`ReadOptions`, *optional*):
             How they are read, cut and filtered.
         against (`Sequence[Path | str]`, *optional*):
@@ -132,6 +140,21 @@ def read(
 
 
 def _tasks(path: str, options: ReadOptions) -> Iterator[_Task]:
+    """The shares of a file, of a folder of shards, or of all files that fit a pattern."""
+    if is_pattern(path):
+        check_exists(Path(path))
+        for match in matching_files(path):
+            yield from _tasks(match, options)
+        return
+    parts = shards(Path(path), options.columns) if Path(path).is_dir() else []
+    if parts and options.format in (None, "parquet", "passages"):
+        for part in parts:
+            yield from _file_tasks(part, options)
+    else:
+        yield from _file_tasks(path, options)
+
+
+def _file_tasks(path: str, options: ReadOptions) -> Iterator[_Task]:
     if path == "chitchat" and not Path(path).exists():
         path = str(chitchat_path())  # the embedded corpus, by its name
     if options.format and not is_hub_name(path) and not Path(path).exists():

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dialeval.dialogues.storage import scratch
+from dialeval.dialogues.scratch import scratch
 
 CHUNK = 1 << 16
 """Rows that are read at once."""

@@ -293,7 +293,7 @@ def spooled(path: Path) -> Path:
         raise BadInput("expected a file or a pipe, found a device.", path, hint=hint)
     key = str(path)
     if key not in _spools:
-        from dialeval.dialogues.storage import scratch
+        from dialeval.dialogues.scratch import scratch
 
         target = scratch() / f"spool-{os.getpid()}-{len(_spools)}"
         try:

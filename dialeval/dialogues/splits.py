@@ -8,10 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dialeval.dialogues.contexts import joined_contexts
 from dialeval.dialogues.row_file import RowFile
 from dialeval.dialogues.sources import BadInput
 from dialeval.dialogues.storage import PassageFile, Passages, batches
-from dialeval.dialogues.types import text_hash
+from dialeval.dialogues.types import SEPARATOR, hash_of, text_hash
 
 PARTS = {"generator": 0.5, "evaluator": 0.3, "test": 0.2}
 """Three disjoint parts: generator and evaluator never learn from the same dialogue, and both are
@@ -243,14 +244,17 @@ def hash_batches(passages: Passages, columns: Iterable[str]) -> Iterator[np.ndar
     """[`row_hashes`] of one batch of rows after the other."""
     columns = list(columns)
     for batch in batches(passages):
-        rows = zip(*(_texts(batch[name]) for name in columns), strict=True)
-        yield np.fromiter(map(text_hash, rows), dtype=np.uint64, count=batch.num_rows)
+        texts = pc.binary_join_element_wise(*(_texts(batch[name]) for name in columns), SEPARATOR)
+        distinct = texts.cast(pa.binary()).dictionary_encode()
+        hashes = np.fromiter(map(hash_of, distinct.dictionary.to_pylist()), dtype=np.uint64)
+        yield hashes[distinct.indices.to_numpy()]
 
 
-def _texts(column: pa.Array) -> list[str]:
+def _texts(column: pa.Array) -> pa.Array:
+    """The texts of a column, those of a context as one."""
     if pa.types.is_string(column.type):
-        return ["" if text is None else text for text in column.to_pylist()]
-    return ["\x1e".join(turn["text"] for turn in turns) for turns in column.to_pylist()]
+        return column.fill_null("")
+    return joined_contexts(column, "\x1e")
 
 
 def _passage_hashes(passages: Passages) -> np.ndarray:

@@ -1,17 +1,11 @@
 """Stored passages: an Arrow table of fixed columns, memory-mapped, written a batch at a time."""
 
-import atexit
 import csv
 import json
 import math
 import os
-import shutil
-import tempfile
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import fields
-from functools import cache
 from itertools import count, islice, pairwise
 from pathlib import Path
 from typing import IO, Any, TypeAlias
@@ -24,6 +18,7 @@ from datasets.fingerprint import generate_random_fingerprint
 from datasets.formatting import query_table
 from datasets.table import InMemoryTable, MemoryMappedTable
 
+from dialeval.dialogues.scratch import scratch
 from dialeval.dialogues.sources import BadInput
 from dialeval.dialogues.types import Passage, Turn
 from dialeval.files import atomic_write
@@ -52,9 +47,8 @@ SCHEMA = FEATURES.arrow_schema
 BATCH = 5_000
 FORMULAS = "=+-@\t\r"
 """Characters with which a formula starts in spreadsheets."""
+_SPREAD = 16  # times as many rows are copied as needed, at most
 _numbers = count()
-_SCRATCH = "dialeval-scratch-"
-_ABANDONED = 600  # seconds; a new folder may not be locked yet
 
 
 def to_passages(passages: Iterable[Passage]) -> Passages:
@@ -77,10 +71,13 @@ def batches(passages: Passages, size: int = BATCH) -> Iterator[pa.RecordBatch]:
         yield from _rebatch(_read_stream(passages.cache_files[0]["filename"]), size)
         return
     for start in range(0, len(passages), size):
-        rows = slice(start, min(start + size, len(passages)))
+        stop = min(start + size, len(passages))
+        if passages._indices is not None:
+            indices = passages._indices.fast_slice(start, stop - start).column(0).to_numpy()
+            yield _rows(passages.data, indices)
+            continue
         # What `with_format("arrow")` does, without a deep copy of the data set.
-        part = query_table(passages.data, rows, passages._indices)
-        yield part.combine_chunks().to_batches()[0]
+        yield query_table(passages.data, slice(start, stop)).combine_chunks().to_batches()[0]
 
 
 def windows(passages: Passages, size: int) -> Iterator[Passages]:
@@ -111,8 +108,17 @@ def gather(
         rows = passages._indices.column(0).to_numpy()[rows]
     table = passages.data.select(columns) if columns else passages.data
     for start in range(0, len(rows), BATCH):
-        part = query_table(table, rows[start : start + BATCH])
-        yield part.combine_chunks().to_batches()[0]
+        yield _rows(table, rows[start : start + BATCH])
+
+
+def _rows(table: Any, rows: np.ndarray) -> pa.RecordBatch:
+    """Some rows of a table: at once where they are close to one another, else one by one."""
+    low, high = int(rows.min()), int(rows.max()) + 1
+    if high - low > _SPREAD * len(rows):
+        part = query_table(table, rows)
+    else:
+        part = table.fast_slice(low, high - low).combine_chunks().take(pa.array(rows - low))
+    return part.combine_chunks().to_batches()[0]
 
 
 def _is_file(passages: Passages) -> bool:
@@ -247,38 +253,6 @@ class PassageFile:
         # With a fingerprint given, none is computed from a pickle of the table's whole state.
         table = MemoryMappedTable.from_file(str(self.path))
         return Dataset(table, fingerprint=generate_random_fingerprint())
-
-
-@cache
-def scratch() -> Path:
-    """This process's folder for tables; it is deleted when the process ends."""
-    from filelock import FileLock
-
-    owner, path = os.getpid(), Path(tempfile.mkdtemp(prefix=_SCRATCH))
-    lock = FileLock(path / ".lock")
-    lock.acquire(timeout=0)
-    _remove_abandoned(path)
-
-    def remove() -> None:
-        if os.getpid() == owner:
-            lock.release()
-            shutil.rmtree(path, ignore_errors=True)
-
-    atexit.register(remove)
-    return path
-
-
-def _remove_abandoned(current: Path) -> None:
-    """Delete the folders of killed processes: old enough, and with a lock that nobody holds."""
-    from filelock import FileLock, Timeout
-
-    for path in current.parent.glob(f"{_SCRATCH}*"):
-        lock = path / ".lock"
-        with suppress(OSError, Timeout):
-            is_old = time.time() - lock.stat().st_mtime > _ABANDONED
-            if path != current and is_old and path.owner() == current.owner():
-                with FileLock(lock, timeout=0):
-                    shutil.rmtree(path, ignore_errors=True)
 
 
 def write_passages(passages: Passages, path: Path | str) -> Path:

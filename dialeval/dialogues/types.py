@@ -173,4 +173,9 @@ def key_of(text: bytes) -> str:
 
 def text_hash(texts: Iterable[str]) -> int:
     """[`text_key`] as an unsigned 64-bit number, for arrays."""
-    return int(text_key(texts), 16)
+    return hash_of(SEPARATOR.join(texts).encode("utf-8", "surrogatepass"))
+
+
+def hash_of(text: bytes) -> int:
+    """[`text_hash`] of texts that are joined already."""
+    return int.from_bytes(blake2b(text, digest_size=8).digest(), "big")

@@ -11,11 +11,12 @@ from scipy.sparse import coo_matrix, csr_matrix, hstack
 from scipy.sparse.csgraph import connected_components
 from sklearn.feature_extraction.text import CountVectorizer
 
-from dialeval.dialogues import BadInput, Passages, folds, iterate, select
+from dialeval.dialogues import BadInput, Passages, folds, select
+from dialeval.dialogues.contexts import joined_contexts
 from dialeval.dialogues.storage import batches
 from dialeval.dialogues.tokens import TOKEN
 from dialeval.dialogues.types import text_hash
-from dialeval.scorers.words import WordCache
+from dialeval.scorers.words import WordCache, word_matrix
 
 Represent = Callable[[Passages], np.ndarray]
 """Gives each passage a vector, shape `(n, d)`."""
@@ -197,11 +198,13 @@ def _vectorizer(
 
 
 def _responses(passages: Passages) -> Iterator[str]:
-    return (passage.response for passage in iterate(passages))
+    for batch in batches(passages):
+        yield from batch["response"].to_numpy(zero_copy_only=False)
 
 
 def _contexts(passages: Passages) -> Iterator[str]:
-    return ("\n".join(turn.text for turn in passage.context) for passage in iterate(passages))
+    for batch in batches(passages):
+        yield from joined_contexts(batch["context"], "\n").to_numpy(zero_copy_only=False)
 
 
 def feature_matrix(
@@ -224,7 +227,7 @@ def feature_matrix(
     """
 
     def counts(part: str, texts: Iterator[str]) -> csr_matrix:
-        return words.matrix(parts[part], texts) if words else parts[part].transform(texts)
+        return words.matrix(parts[part], texts) if words else word_matrix(parts[part], texts)
 
     blocks = [counts("response", _responses(passages))]
     if "context" in parts:

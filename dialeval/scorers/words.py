@@ -1,5 +1,6 @@
 """Texts as sets of words; every text is tokenized once."""
 
+from array import array
 from collections.abc import Iterable
 
 import numpy as np
@@ -55,6 +56,33 @@ class WordCache:
             numbers = [self._numbers.setdefault(word, len(self._numbers)) for word in words]
             cached = self._words[text] = np.array(numbers, dtype=np.int32)
         return cached
+
+
+def word_matrix(vectorizer: CountVectorizer, texts: Iterable[str]) -> csr_matrix:
+    """The matrix that the vectorizer returns for texts, in less time than it needs itself.
+
+    Args:
+        vectorizer (`CountVectorizer`):
+            With the project's tokens, as an evaluator has it.
+        texts (`Iterable[str]`):
+            The texts.
+
+    Returns:
+        `csr_matrix`: Shape `(texts, words)`, with a one for each word of the text.
+    """
+    if vectorizer.token_pattern != TOKEN.pattern or not vectorizer.binary:
+        return vectorizer.transform(texts)
+    column_of, columns, bounds = vectorizer.vocabulary_.get, array("i"), array("q", [0])
+    for text in texts:
+        row = set(map(column_of, TOKEN.findall(text.lower())))
+        row.discard(None)
+        columns.extend(row)
+        bounds.append(len(columns))
+    indices, indptr = np.array(columns, dtype=np.int32), np.array(bounds)
+    shape = (len(bounds) - 1, len(vectorizer.vocabulary_))
+    matrix = csr_matrix((np.ones(len(columns), dtype=np.int64), indices, indptr), shape=shape)
+    matrix.sort_indices()
+    return matrix
 
 
 def _joined(rows: list[np.ndarray]) -> np.ndarray:

@@ -102,7 +102,7 @@ def test_what_killed_processes_left_is_removed(tmp_path, monkeypatch):
     import subprocess
     import sys
 
-    from dialeval.dialogues import storage
+    from dialeval.dialogues import scratch
     from dialeval.files import atomic_write_text, remove_dir
 
     dead = subprocess.Popen([sys.executable, "-c", ""])
@@ -120,14 +120,14 @@ def test_what_killed_processes_left_is_removed(tmp_path, monkeypatch):
     remove_dir(tmp_path / "checkpoint")
     assert not list(tmp_path.glob("*checkpoint*"))
 
-    monkeypatch.setattr(storage.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(scratch.tempfile, "tempdir", str(tmp_path))
     for age in (0, 1000):
         folder = tmp_path / f"dialeval-scratch-{age}"
         folder.mkdir()
         (folder / ".lock").touch()
-        moment = storage.time.time() - age
+        moment = scratch.time.time() - age
         os.utime(folder / ".lock", (moment, moment))
-    current = storage.scratch.__wrapped__()
+    current = scratch.scratch.__wrapped__()
     names = {path.name for path in tmp_path.glob("dialeval-scratch-*")}
     assert names == {"dialeval-scratch-0", current.name}
 

@@ -29,7 +29,7 @@ def _check_device(name: str | None) -> str | None:
 
 Files = Annotated[
     list[str],
-    typer.Argument(help="Corpus files (or folders of some formats, or hub:owner/name:split)."),
+    typer.Argument(help="Corpus files, folders, 'shards/*.parquet', or hub:owner/name:split."),
 ]
 Author = Annotated[
     str | None, typer.Option(help="Author of the responses, in place of what the file says.")
@@ -49,7 +49,7 @@ Device = Annotated[
 # Options of several experiments
 Human = Annotated[
     list[str] | None,
-    typer.Option(help="Files with human responses; the embedded corpus by default."),
+    typer.Option(help="Files, folders or 'shards/*.parquet'; the embedded corpus by default."),
 ]
 OutputDir = Annotated[Path, typer.Option("--output-dir", "-o", help="Folder for the results.")]
 Limit = Annotated[
@@ -131,9 +131,7 @@ def read_files(
     with counting("Reading") as progress:
         passages, report = read(paths, options, against or (), progress)
     if options.format is None:
-        for path, name in report.formats.items():
-            say(f"Read [bold]{escape(Path(path).name)}[/] as [bold]{escape(name)}[/] "
-                "(another: --input-format NAME)")  # fmt: skip
+        _say_formats(report.formats)
     for note in report.notes:
         say(escape(note))
     _say_roles(report, options)
@@ -144,9 +142,18 @@ def read_files(
     return passages, report
 
 
+def _say_formats(formats: dict[str, str], most: int = 5) -> None:
+    """Print how files were read: one by one, or their number if there are many."""
+    for name in dict.fromkeys(formats.values()):
+        files = [Path(path).name for path, other in formats.items() if other == name]
+        what = [escape(file) for file in files] if len(files) <= most else [f"{len(files):,} files"]
+        for file in what:
+            say(f"Read [bold]{file}[/] as [bold]{escape(name)}[/] (another: --input-format NAME)")
+
+
 def check_exist(paths: Sequence[str]) -> None:
     """Refuse missing files before anything slow is imported, and before others are read."""
-    from dialeval.dialogues.formats import check_exists
+    from dialeval.dialogues.paths import check_exists
 
     for path in paths:
         if path != "chitchat":

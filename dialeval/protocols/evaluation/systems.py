@@ -16,7 +16,7 @@ from dialeval.dialogues import (
     iterate,
     read,
 )
-from dialeval.dialogues.formats import check_exists
+from dialeval.dialogues.paths import check_exists
 from dialeval.dialogues.splits import sample_dialogues
 from dialeval.responders.base import Responder
 from dialeval.responders.journal import generate, run_hash
