@@ -10,6 +10,7 @@ from safetensors.torch import load_file, save_file
 
 from dialeval.dialogues import BadInput
 from dialeval.files import atomic_dir, last_complete
+from dialeval.training.prepared import divided_like, full_tensors
 
 _BEST = "best.safetensors"
 _PROGRESS = "progress.json"
@@ -22,8 +23,12 @@ def save_checkpoint(
     optimizer: torch.optim.Optimizer,
     progress: dict[str, Any],
     best: dict[str, torch.Tensor] | None = None,
+    writes: bool = True,
 ) -> None:
     """Replace a checkpoint in one step; the old one stays until the new one is complete.
+
+    Where weights are divided between processes, all of them call it together, and the checkpoint
+    is the same as that of one process.
 
     Args:
         folder (`Path`):
@@ -36,11 +41,18 @@ def save_checkpoint(
             Position of the run.
         best (`dict[str, Tensor]`, *optional*):
             Weights with the lowest validation loss so far.
+        writes (`bool`, *optional*, defaults to `True`):
+            Whether this process writes.
     """
+    best = full_tensors(best or {}, writes)
+    weights = full_tensors(model.state_dict(), writes)
+    state = _split_state(optimizer, writes)
+    if not writes:
+        return
     with atomic_dir(folder) as partial:
         if best:
             save_file(_contiguous(best), partial / _BEST)
-        write_state(partial, model.state_dict(), optimizer, progress)
+        _write(partial, weights, state, progress)
 
 
 def load_checkpoint(
@@ -61,11 +73,17 @@ def load_checkpoint(
     """
     weights, progress = read_state(folder, optimizer)
     try:
-        model.load_state_dict(weights)
+        model.load_state_dict(_divided(weights, model))
     except RuntimeError as error:
         hint = "Resume with the settings of the first run."
         raise BadInput(f"the checkpoint is of another model: {error}", folder, hint=hint) from None
     return progress
+
+
+def _divided(weights: Mapping[str, torch.Tensor], model: torch.nn.Module) -> dict[str, Any]:
+    """This process's part of the weights of a model."""
+    parts = model.state_dict()
+    return {name: divided_like(tensor, parts.get(name, tensor)) for name, tensor in weights.items()}
 
 
 def write_state(
@@ -86,19 +104,33 @@ def write_state(
         progress (`dict`, *optional*):
             Position of the run.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    save_file(_contiguous(weights), folder / _FILES[0])
+    _write(folder, weights, _split_state(optimizer), progress)
+
+
+def _split_state(
+    optimizer: torch.optim.Optimizer, keep: bool = True
+) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+    """An optimizer's state as tensors, and as what JSON can hold."""
     state = optimizer.state_dict()
     tensors: dict[str, torch.Tensor] = {}
     numbers: dict[str, Any] = {}
     for parameter, values in state["state"].items():
         for name, value in values.items():
-            if isinstance(value, torch.Tensor):
-                tensors[f"{parameter}.{name}"] = value
-            else:
-                numbers[f"{parameter}.{name}"] = value
-    save_file(_contiguous(tensors), folder / _FILES[1])
-    content = {"progress": progress or {}, "groups": state["param_groups"], "numbers": numbers}
+            kind = tensors if isinstance(value, torch.Tensor) else numbers
+            kind[f"{parameter}.{name}"] = value
+    return full_tensors(tensors, keep), {"groups": state["param_groups"], "numbers": numbers}
+
+
+def _write(
+    folder: Path,
+    weights: Mapping[str, torch.Tensor],
+    state: tuple[dict[str, torch.Tensor], dict[str, Any]],
+    progress: dict[str, Any] | None,
+) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    save_file(_contiguous(weights), folder / _FILES[0])
+    save_file(_contiguous(state[0]), folder / _FILES[1])
+    content = {"progress": progress or {}, **state[1]}
     (folder / _PROGRESS).write_text(json.dumps(content), encoding="utf-8")
 
 
@@ -111,10 +143,13 @@ def read_state(
         hint = "Start again without --resume."
         raise BadInput(f"the checkpoint lacks {', '.join(missing)}.", folder, hint=hint)
     content = json.loads((folder / _PROGRESS).read_text(encoding="utf-8"))
+    parameters = [value for group in optimizer.param_groups for value in group["params"]]
     state: dict[int, dict[str, Any]] = {}
     for key, value in {**load_file(folder / _FILES[1]), **content["numbers"]}.items():
-        parameter, name = key.split(".", 1)
-        state.setdefault(int(parameter), {})[name] = value
+        index, name = key.split(".", 1)
+        if isinstance(value, torch.Tensor) and int(index) < len(parameters):
+            value = divided_like(value, parameters[int(index)])
+        state.setdefault(int(index), {})[name] = value
     optimizer.load_state_dict({"state": state, "param_groups": content["groups"]})
     return load_file(folder / _FILES[0]), content["progress"]
 
@@ -138,9 +173,9 @@ class CheckpointManager:
         folder (`Path`, *optional*):
             Folder of the checkpoint; without one nothing is saved.
         model, optimizer:
-            What is saved, without the wrappers of Accelerate.
+            What is saved, without the wrappers of Accelerate; divided weights as they are.
         writes (`bool`, *optional*, defaults to `True`):
-            Whether this process writes; one of them does.
+            Whether this process writes; one of them does, and all of them call the methods.
     """
 
     def __init__(
@@ -172,12 +207,12 @@ class CheckpointManager:
 
     def save(self, step: int, waited: int) -> None:
         """Write a checkpoint with the numbers of steps and of epochs without a better loss."""
-        if self.folder is None or not self.writes:
+        if self.folder is None:
             return
         progress = {
             "step": step, "waited": waited, "best_loss": self.best_loss, "history": self.history,
         }  # fmt: skip
-        save_checkpoint(self.folder, self.model, self.optimizer, progress, self.best)
+        save_checkpoint(self.folder, self.model, self.optimizer, progress, self.best, self.writes)
 
     def resume(self) -> tuple[int, int]:
         """Steps, and epochs without a better loss, of the last checkpoint; zeros without one."""
@@ -187,5 +222,5 @@ class CheckpointManager:
         progress = load_checkpoint(folder, self.model, self.optimizer)
         self.best_loss, self.history = progress["best_loss"], progress.get("history", [])
         best = folder / _BEST
-        self.best = load_file(best) if best.is_file() else {}
+        self.best = _divided(load_file(best), self.model) if best.is_file() else {}
         return progress["step"], progress["waited"]

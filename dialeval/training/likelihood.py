@@ -21,13 +21,20 @@ from dialeval.responders.generators import Generator
 from dialeval.settings.training import GeneratorConfig
 from dialeval.training.checkpoints import CheckpointManager
 from dialeval.training.latent import has_latent, kl_weight
+from dialeval.training.prepared import PreparedModel
 from dialeval.training.reranking import Reranking
 from dialeval.training.schedule import (
     finite_loss,
     learning_rate,
     optimizer_for,
 )
-from dialeval.training.updates import autocast, clip, enable_checkpointing, parts_of
+from dialeval.training.updates import (
+    autocast,
+    check_shares,
+    clip,
+    enable_checkpointing,
+    local_parts,
+)
 from dialeval.training.weighting import TfIdfWeights
 
 _EVALUATION_TOKENS = 2_048
@@ -62,7 +69,9 @@ class GeneratorTrainer:
         self.config = config or GeneratorConfig()
         self.accelerator = accelerator or Accelerator()
         self.examples = self._make_examples(passages)
-        self._check_shares()
+        check_shares(
+            min(self.config.batch_size, len(self.examples)), self.accelerator.num_processes
+        )
         self.kl_weight = 1.0
         self.warnings: list[str] = []
         self.reranking: Reranking | None = None
@@ -74,17 +83,22 @@ class GeneratorTrainer:
         if self.config.gradient_checkpointing:
             enable_checkpointing(generator.model)
         parameters = generator.model.parameters()
-        self.trainable = [value for value in parameters if value.requires_grad]
-        optimizer = optimizer_for(self.trainable, self.config)
-        self.model, self.optimizer = self.accelerator.prepare(generator.model, optimizer)
+        trainable = [value for value in parameters if value.requires_grad]
+        optimizer = optimizer_for(trainable, self.config)
+        self.prepared = PreparedModel(self.accelerator, generator.model, optimizer)
+        self.optimizer = self.prepared.optimizer
+        generator.model = self.plain
         self.checkpoints = CheckpointManager(
-            checkpoint, self.plain, self.optimizer.optimizer, self.accelerator.is_main_process
+            checkpoint,
+            self.prepared.unwrapped,
+            self.optimizer.optimizer,
+            self.accelerator.is_main_process,
         )
 
     @property
     def plain(self) -> PreTrainedModel:
-        """The model without the wrappers of Accelerate."""
-        return self.accelerator.unwrap_model(self.model)
+        """The model in one piece, without the wrappers of Accelerate."""
+        return self.prepared.whole
 
     def train(self, validation: Passages) -> Iterator[StepProgress]:
         """Take one step per batch; yield its progress, and that of each epoch's validation.
@@ -117,6 +131,7 @@ class GeneratorTrainer:
             yield cast(StepProgress, progress)
             self.checkpoints.save(step, waited)  # with what the caller adds to the progress
         self.checkpoints.restore_best()
+        self.prepared.finish()
         self.plain.eval()
 
     def _make_examples(self, passages: Passages) -> "Examples":
@@ -134,6 +149,7 @@ class GeneratorTrainer:
         With a latent variable the loss is the negative evidence lower bound for one value of it,
         and the perplexity at most what follows from it.
         """
+        self.prepared.gather()
         self.plain.eval()
         shares = list(token_batches(examples.sizes, _EVALUATION_TOKENS))
         local = shares[self.accelerator.process_index :: self.accelerator.num_processes]
@@ -151,23 +167,24 @@ class GeneratorTrainer:
         rate = learning_rate(self.config, step, total, epoch)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        self.model.train()
+        self.prepared.release()
+        model = self.prepared.model.train()
         self.kl_weight = kl_weight(step, total, self.config.kl_steps)
         rewards = self._reward_step(rows, step)
         weights = self._weights(rows)  # over the whole batch, before processes share it
         divisor = self._divisor(rows)
         loss = torch.zeros((), device=self.accelerator.device)
-        parts = parts_of(np.arange(len(rows))[rank::ranks], self.config.gradient_accumulation_steps)
+        parts = local_parts(self.accelerator, len(rows), self.config.gradient_accumulation_steps)
         for number, part in enumerate(parts, 1):
             with self._part_context(number == len(parts)):
-                losses, _ = self._losses(self.model, self.examples, rows[part])
+                losses, _ = self._losses(model, self.examples, rows[part])
                 part_loss = (losses * weights[part].to(losses)).sum() / divisor
                 # Processes average their gradients.
                 self.accelerator.backward(part_loss * ranks * self._likelihood_share)
             loss += part_loss.detach()
         batch_loss = self.accelerator.reduce(loss, "sum").item()
         finite_loss(batch_loss, f"step {step}")
-        norm = clip(self.accelerator, self.trainable, self.config.max_grad_norm)
+        norm = clip(self.accelerator, self.prepared.trainable, self.config.max_grad_norm)
         self.optimizer.step()
         self.optimizer.zero_grad()
         return {
@@ -191,32 +208,20 @@ class GeneratorTrainer:
         sizes = self.examples.responses.sizes[rows]
         divisor = sizes.sum() if self.config.average_over == "tokens" else len(rows)
         numbers = self.reranking.backward(rows[rank::ranks], step, float(divisor) / ranks)
-        self.model.train()
+        self.prepared.model.train()
         values = torch.tensor(list(numbers.values()), device=self.accelerator.device)
         means = self.accelerator.reduce(values, "mean").tolist()
         return dict(zip(numbers, means, strict=True))
 
     def _part_context(self, is_last: bool) -> AbstractContextManager[Any]:
         """Processes exchange gradients with the last part of a batch."""
-        return nullcontext() if is_last else self.accelerator.no_sync(self.model)
+        return nullcontext() if is_last else self.accelerator.no_sync(self.prepared.model)
 
     def _divisor(self, rows: np.ndarray) -> int:
         """What the summed loss of a batch is divided by, over all processes."""
         if self.config.average_over == "responses":
             return len(rows)
         return max(1, int(self.examples.targets(rows).sum()))
-
-    def _check_shares(self) -> None:
-        """Refuse batches that leave a process without a passage."""
-        size, ranks = (
-            min(self.config.batch_size, len(self.examples)),
-            self.accelerator.num_processes,
-        )
-        if size < ranks:
-            raise BadInput(
-                f"{ranks} processes cannot share batches of {size} passage(s).",
-                hint="Raise --batch_size, give more dialogues, or start fewer processes.",
-            )
 
     def _weights(self, rows: np.ndarray) -> Tensor:
         if self.weights is None:

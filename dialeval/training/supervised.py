@@ -23,12 +23,19 @@ from dialeval.models.batching import pad, training_batches
 from dialeval.scorers.neural import NeuralScorer
 from dialeval.settings.training import DiscriminatorConfig
 from dialeval.training.checkpoints import CheckpointManager
+from dialeval.training.prepared import PreparedModel
 from dialeval.training.schedule import (
     finite_loss,
     learning_rate,
     optimizer_for,
 )
-from dialeval.training.updates import autocast, clip, enable_checkpointing, parts_of
+from dialeval.training.updates import (
+    autocast,
+    check_shares,
+    clip,
+    enable_checkpointing,
+    local_parts,
+)
 
 
 class DiscriminatorTrainer:
@@ -62,21 +69,23 @@ class DiscriminatorTrainer:
         self.accelerator = accelerator or Accelerator()
         if self.config.gradient_checkpointing:
             enable_checkpointing(model)
+        self.scorer = NeuralScorer(model, tokenizer, input_format, accelerator=self.accelerator)
         trainable = [value for value in model.parameters() if value.requires_grad]
         optimizer = optimizer_for(trainable, self.config)
-        self.model, self.optimizer = self.accelerator.prepare(model, optimizer)
-        self.trainable = trainable
-        self.scorer = NeuralScorer(
-            self.plain, tokenizer, input_format, accelerator=self.accelerator
-        )
+        self.prepared = PreparedModel(self.accelerator, model, optimizer)
+        self.optimizer = self.prepared.optimizer
+        self.scorer.model = self.plain
         self.checkpoints = CheckpointManager(
-            checkpoint, self.plain, self.optimizer.optimizer, self.accelerator.is_main_process
+            checkpoint,
+            self.prepared.unwrapped,
+            self.optimizer.optimizer,
+            self.accelerator.is_main_process,
         )
 
     @property
     def plain(self) -> PreTrainedModel:
-        """The model without the wrappers of Accelerate."""
-        return self.accelerator.unwrap_model(self.model)
+        """The model in one piece, without the wrappers of Accelerate."""
+        return self.prepared.whole
 
     def train(self, pairs: Passages, validation: Passages) -> Iterator[StepProgress]:
         """Take one step per batch; yield its progress, and that of each epoch's validation.
@@ -85,6 +94,7 @@ class DiscriminatorTrainer:
         the lowest validation loss.
         """
         table = _Pairs(pairs)
+        check_shares(min(self.config.batch_size, len(table)), self.accelerator.num_processes)
         if self.config.fresh_negatives:
             table.check_random()
         per_epoch = max(1, len(table) // self.config.batch_size)
@@ -112,9 +122,11 @@ class DiscriminatorTrainer:
             yield cast(StepProgress, progress)
             self.checkpoints.save(step, waited)  # with what the caller adds to the progress
         self.checkpoints.restore_best()
+        self.prepared.finish()
 
     def validate(self, validation: Passages) -> dict[str, float]:
         """Loss, accuracy at one half, and share of pairs in which the human scores higher."""
+        self.prepared.gather()
         self.plain.eval()
         margins = self.scorer.margins(validation)
         labels = np.asarray(validation["label"], dtype=float)
@@ -140,13 +152,11 @@ class DiscriminatorTrainer:
         rate = learning_rate(self.config, step, total, epoch)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        self.model.train()
-        local = rows[rank :: self.accelerator.num_processes]
-        loss, correct = self._backward(*self._passages(table, local, step))
-        means = torch.stack([loss, correct]).unsqueeze(0)
-        mean_loss, accuracy = self.accelerator.gather(means).mean(0).tolist()
-        numbers = {"loss": finite_loss(mean_loss, f"step {step}"), "accuracy": accuracy}
-        clip(self.accelerator, self.trainable, self.config.max_grad_norm)
+        self.prepared.release()
+        self.prepared.model.train()
+        loss, correct = self._backward(*self._passages(table, rows, step))
+        numbers = {"loss": finite_loss(loss, f"step {step}"), "accuracy": correct}
+        clip(self.accelerator, self.prepared.trainable, self.config.max_grad_norm)
         self.optimizer.step()
         self.optimizer.zero_grad()
         return {**numbers, "learning_rate": rate}
@@ -154,27 +164,38 @@ class DiscriminatorTrainer:
     def _passages(
         self, table: "_Pairs", rows: np.ndarray, step: int
     ) -> tuple[list[Passage], list[Passage]]:
-        """The human responses of the pairs and the others, or prefixes of both."""
+        """The human responses of the pairs and the others, or prefixes of both.
+
+        Every process reads the whole batch, so that prefixes do not depend on their number.
+        """
         passages = table.passages(rows)  # the human ones, then the others
         if self.config.prefixes and not self.config.all_prefixes:
             passages = random_prefixes(passages, [self.config.seed, step])
         return passages[: len(rows)], passages[len(rows) :]
 
-    def _backward(self, human: list[Passage], other: list[Passage]) -> tuple[Tensor, Tensor]:
+    def _backward(self, human: list[Passage], other: list[Passage]) -> tuple[float, float]:
         """Add the gradient of the mean loss in parts; that loss, and the share of correct ones."""
-        total = torch.zeros(2, device=self.accelerator.device)
-        parts = parts_of(np.arange(len(human)), self.config.gradient_accumulation_steps)
+        totals = torch.zeros(2, device=self.accelerator.device)
+        examples = self._examples([*human, *other])
+        steps = self.config.gradient_accumulation_steps
+        parts = local_parts(self.accelerator, len(human), steps)
+        model, ranks = self.prepared.model, self.accelerator.num_processes
         for number, part in enumerate(parts, 1):
-            several = (
-                nullcontext() if number == len(parts) else self.accelerator.no_sync(self.model)
-            )
+            several = nullcontext() if number == len(parts) else self.accelerator.no_sync(model)
             with several:
-                sides = ([passages[row] for row in part] for passages in (human, other))
+                sides = [[passages[row] for row in part] for passages in (human, other)]
                 loss, correct = self._loss(*sides)
-                share = len(part) / len(human)
-                self.accelerator.backward(loss * share)
-            total += torch.stack([loss.detach(), correct]) * share
-        return total[0], total[1]
+                share = self._examples(sides[0] + sides[1]) / examples
+                self.accelerator.backward(loss * share * ranks)  # processes average gradients
+            totals += torch.stack([loss.detach(), correct]) * share
+        loss_sum, correct_sum = self.accelerator.reduce(totals, "sum").tolist()
+        return loss_sum, correct_sum
+
+    def _examples(self, passages: list[Passage]) -> int:
+        """Number of examples that passages give."""
+        if not self.config.all_prefixes:
+            return len(passages)
+        return sum(len(passage.response.split(" ")) for passage in passages)
 
     def _loss(self, human: list[Passage], other: list[Passage]) -> tuple[Tensor, Tensor]:
         if self.config.all_prefixes:
@@ -184,7 +205,7 @@ class DiscriminatorTrainer:
         tensors = pad([passage.ids for passage in encoded], scorer.pad_id)
         batch = {name: tensor.to(scorer.device) for name, tensor in tensors.items()}
         with autocast(self.config.precision, scorer.device):
-            logits = self.model(**batch).logits.float()  # (human + other, 2)
+            logits = self.prepared.model(**batch).logits.float()  # (human + other, 2)
         if self.config.loss == "pairwise":
             margins = (logits[:, 1] - logits[:, 0]).view(2, -1)  # (2, pairs)
             correct = (margins[0] > margins[1]).float().mean().detach()

@@ -63,7 +63,8 @@ def clip(
     Returns:
         `Tensor`: The norm before clipping.
     """
-    return accelerator.clip_grad_norm_(parameters, max_norm or math.inf)
+    norm: Any = accelerator.clip_grad_norm_(parameters, max_norm or math.inf)
+    return norm.full_tensor() if hasattr(norm, "full_tensor") else norm  # of divided gradients
 
 
 def _sum_over_processes(accelerator: Accelerator, gradients: Sequence[torch.Tensor]) -> None:
@@ -115,3 +116,32 @@ def parts_of(rows: np.ndarray, count: int) -> list[np.ndarray]:
         [[0, 1, 2], [3, 4]]
     """
     return np.array_split(rows, max(1, min(count, len(rows))))
+
+
+def local_parts(accelerator: Accelerator, size: int, count: int) -> list[np.ndarray]:
+    """This process's rows of a batch, in as many parts as those of every other process.
+
+    Processes with divided weights or averaged gradients wait for each other in every pass.
+
+    Args:
+        accelerator (`Accelerator`):
+            The processes.
+        size (`int`):
+            Rows of the batch.
+        count (`int`):
+            Number of parts at most.
+
+    Returns:
+        `list[np.ndarray]`: Rows of each part.
+    """
+    rank, ranks = accelerator.process_index, accelerator.num_processes
+    return parts_of(np.arange(size)[rank::ranks], min(count, size // ranks))
+
+
+def check_shares(size: int, ranks: int) -> None:
+    """Refuse batches that leave a process without a row."""
+    if size < ranks:
+        raise BadInput(
+            f"{ranks} processes cannot share batches of {size} passage(s).",
+            hint="Raise --batch_size, give more dialogues, or start fewer processes.",
+        )

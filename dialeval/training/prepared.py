@@ -1,0 +1,143 @@
+"""A model as Accelerate trains it: alone, copied to every process (DDP), or divided (FSDP2)."""
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from accelerate import Accelerator
+from accelerate.utils import DistributedType
+from torch import Tensor
+
+from dialeval.errors import BadInput
+
+
+def is_sharded(accelerator: Accelerator) -> bool:
+    """Whether weights of prepared models are divided between processes."""
+    if accelerator.distributed_type != DistributedType.FSDP:
+        return False
+    if not getattr(accelerator, "is_fsdp2", False):
+        hint = "Set `fsdp_version: 2` in the launch config, as in recipes/accelerate/fsdp.yaml."
+        raise BadInput("weights are divided by FSDP2 only, not by the first FSDP.", hint=hint)
+    return True
+
+
+def refuse_sharding(accelerator: Accelerator, training: str) -> None:
+    """Refuse an FSDP launch for a training that keeps all weights in every process."""
+    if accelerator.distributed_type == DistributedType.FSDP:
+        raise BadInput(
+            f"{training} does not divide weights between processes.",
+            hint="Launch it with recipes/accelerate/ddp.yaml; --tune lora saves memory.",
+        )
+
+
+class PreparedModel:
+    """A model and its optimizer, prepared by Accelerate, and the same model in one piece.
+
+    Training uses `model`. Validation, sampling and saving use `whole`, an ordinary model whose
+    forward passes wait for no other process, so that their number may differ between processes.
+    With FSDP2 it is a second model that has weights only between [`gather`] and [`release`];
+    otherwise it is `model` itself without its wrapper, and both methods do nothing.
+
+    Args:
+        accelerator (`Accelerator`):
+            Where and how to run.
+        model (`Module`):
+            The model, on any device.
+        optimizer (`Optimizer`):
+            Its optimizer.
+    """
+
+    def __init__(
+        self,
+        accelerator: Accelerator,
+        model: torch.nn.Module,
+        optimizer: torch.optim.Optimizer,
+    ):
+        self.accelerator, self.is_sharded = accelerator, is_sharded(accelerator)
+        empty = _without_weights(model, accelerator.device) if self.is_sharded else None
+        self.model, self.optimizer = accelerator.prepare(model, optimizer)
+        self.unwrapped: Any = accelerator.unwrap_model(self.model)
+        self.whole: Any = self.unwrapped if empty is None else empty
+        self._is_gathered = False
+
+    @property
+    def trainable(self) -> list[torch.nn.Parameter]:
+        """The parameters that the optimizer updates."""
+        return [value for value in self.unwrapped.parameters() if value.requires_grad]
+
+    def gather(self) -> None:
+        """Copy all weights to `whole`, in every process; all of them call it together."""
+        if self.is_sharded and not self._is_gathered:
+            state = self.unwrapped.state_dict()
+            _assign(self.whole, {name: _full(tensor) for name, tensor in state.items()})
+            self._is_gathered = True
+
+    def release(self) -> None:
+        """Free the weights of `whole`, which the next update makes outdated."""
+        if self._is_gathered:
+            state = self.whole.state_dict()
+            _assign(self.whole, {name: tensor.to("meta") for name, tensor in state.items()})
+            self._is_gathered = False
+
+    def finish(self) -> None:
+        """End the training: from now on `model` is `whole`."""
+        if not self.is_sharded:
+            return
+        self.release()
+        self.gather()
+        self.model = self.unwrapped = self.whole
+        self.is_sharded = self._is_gathered = False
+        self.accelerator.free_memory()
+
+
+def full_tensors(tensors: Mapping[str, Tensor], keep: bool = True) -> dict[str, Tensor]:
+    """Tensors with the parts of all processes, which call it together.
+
+    Args:
+        tensors (`dict[str, Tensor]`):
+            Divided between processes, or not.
+        keep (`bool`, *optional*, defaults to `True`):
+            Whether this process needs them; without it the result is empty.
+
+    Returns:
+        `dict[str, Tensor]`: Those that were divided are on the CPU, one after the other.
+    """
+    kept = {}
+    for name, tensor in tensors.items():
+        full = _full(tensor)
+        if keep:
+            kept[name] = full if full is tensor else full.cpu()
+    return kept
+
+
+def divided_like(tensor: Tensor, reference: Tensor) -> Tensor:
+    """This process's part of a tensor, if the reference is divided and of its shape."""
+    if not hasattr(reference, "full_tensor") or tensor.shape != reference.shape:
+        return tensor
+    from torch.distributed.tensor import distribute_tensor
+
+    mesh: Any = reference.device_mesh
+    placements: Any = reference.placements
+    # Every process has the whole tensor, so none has to send it.
+    return distribute_tensor(tensor.to(reference.device), mesh, placements, src_data_rank=None)
+
+
+def _full(tensor: Any) -> Tensor:
+    return tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor
+
+
+def _without_weights(model: torch.nn.Module, device: torch.device) -> torch.nn.Module:
+    """A copy of a model whose parameters have shapes, but no memory."""
+    shapes: dict[int, Any] = {
+        id(value): torch.nn.Parameter(value.detach().to("meta"), value.requires_grad)
+        for value in model.parameters()
+    }
+    empty = copy.deepcopy(model, shapes)
+    return empty._apply(lambda tensor: tensor if tensor.is_meta else tensor.to(device))
+
+
+def _assign(model: Any, state: Mapping[str, Tensor]) -> None:
+    """Replace the weights of a model; weights that layers share stay shared."""
+    model.load_state_dict(state, assign=True)
+    model.tie_weights()
