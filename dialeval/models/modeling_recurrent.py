@@ -34,6 +34,7 @@ class RecurrentDiscriminator(PreTrainedModel):
 
     config_class: type[RecurrentDiscriminatorConfig] = RecurrentDiscriminatorConfig
     base_model_prefix = "discriminator"
+    _input_embed_layer = "embedding"
     pooled_size = 1  # widths of `hidden_size` that the classifier reads
 
     def __init__(self, config: RecurrentDiscriminatorConfig):

@@ -32,6 +32,7 @@ from dialeval.training.generator import (
 )
 from dialeval.training.likelihood import Examples, GeneratorTrainer
 from dialeval.training.output import is_trained, only_training
+from dialeval.training.prepared import refuse_sharding
 from dialeval.training.rewards import RewardSource
 
 OnProgress = Callable[[dict[str, Any]], Any]
@@ -70,6 +71,7 @@ def train_with_rewards(
     """
     folder = Path(run.output_dir)
     accelerator = make_accelerator(run, training)
+    refuse_sharding(accelerator, "adversarial training")
     settings = _settings(run, training, config)
     RunFolder(folder, MANIFEST).begin(settings, run.resume, accelerator, "training")
     set_seed(training.seed)

@@ -32,6 +32,7 @@ from dialeval.training.baselines import (
 from dialeval.training.checkpoints import read_state, write_state
 from dialeval.training.game_state import set_trainable, trainable
 from dialeval.training.policy import BATCH_TOKENS, Drawn, draw_responses
+from dialeval.training.prepared import refuse_sharding
 from dialeval.training.rewards import RewardSource
 from dialeval.training.schedule import optimizer_for
 from dialeval.training.updates import autocast, enable_checkpointing, reduced_step
@@ -79,6 +80,7 @@ class AdversarialState:
         self.config, self.training = config.resolved(), training or GeneratorConfig()
         self.generator, self.reward, self.folder = generator, reward, folder
         self.accelerator = accelerator or Accelerator()
+        refuse_sharding(self.accelerator, "adversarial training")
         self.rank, self.ranks = self.accelerator.process_index, self.accelerator.num_processes
         self.human = {"train": train, "validation": validation}
         self._check_sizes()

@@ -11,6 +11,7 @@ from dialeval.settings.against import AgainstConfig
 from dialeval.settings.training import NEW, GeneratorConfig, GeneratorRun
 from dialeval.training.likelihood import GeneratorTrainer
 from dialeval.training.perturbed import resolve_strategies
+from dialeval.training.prepared import refuse_sharding
 from dialeval.training.reranking import Reranking
 from dialeval.training.robust import RobustTrainer
 
@@ -44,6 +45,9 @@ def make_trainer(
     """
     if (against.names or against.rl_weight) and config.kl_steps < 0:
         config = replace(config, kl_steps=0)  # the first training raised the weight to 1
+    is_sampled = against.rl_weight or (against.names and against.margin_target != "gold")
+    if is_sampled and accelerator is not None:
+        refuse_sharding(accelerator, "a training on the generator's own responses")
     trainer: GeneratorTrainer
     if against.names:
         strategies = resolve_strategies(against, generator.tokenizer)

@@ -21,6 +21,7 @@ from dialeval.responders.generators import Generator
 from dialeval.training.checkpoints import read_state, save_weights, write_state
 from dialeval.training.defender import Defender
 from dialeval.training.game_settings import GameConfig
+from dialeval.training.prepared import refuse_sharding
 from dialeval.training.samples import AttackerSamples
 from dialeval.training.updates import autocast, enable_checkpointing, reduced_step
 
@@ -44,6 +45,7 @@ class GameState:
     ):
         self.config, self.generator, self.defender, self.name = config, generator, defender, name
         self.accelerator = accelerator or Accelerator()
+        refuse_sharding(self.accelerator, "the game")
         self.rank, self.ranks = self.accelerator.process_index, self.accelerator.num_processes
         self.human = {"train": train, "validation": validation}
         self._check_sizes()

@@ -1,7 +1,8 @@
 """A model as Accelerate trains it: alone, copied to every process (DDP), or divided (FSDP2)."""
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -56,7 +57,8 @@ class PreparedModel:
     ):
         self.accelerator, self.is_sharded = accelerator, is_sharded(accelerator)
         empty = _without_weights(model, accelerator.device) if self.is_sharded else None
-        self.model, self.optimizer = accelerator.prepare(model, optimizer)
+        with _own_layers(accelerator, self.is_sharded):
+            self.model, self.optimizer = accelerator.prepare(model, optimizer)
         self.unwrapped: Any = accelerator.unwrap_model(self.model)
         self.whole: Any = self.unwrapped if empty is None else empty
         self._is_gathered = False
@@ -117,10 +119,28 @@ def divided_like(tensor: Tensor, reference: Tensor) -> Tensor:
         return tensor
     from torch.distributed.tensor import distribute_tensor
 
-    mesh: Any = reference.device_mesh
-    placements: Any = reference.placements
+    divided: Any = reference
+    local = tensor.to(divided.device)
     # Every process has the whole tensor, so none has to send it.
-    return distribute_tensor(tensor.to(reference.device), mesh, placements, src_data_rank=None)
+    return distribute_tensor(local, divided.device_mesh, divided.placements, src_data_rank=None)
+
+
+@contextmanager
+def _own_layers(accelerator: Accelerator, is_sharded: bool) -> Iterator[None]:
+    """A context in which the layers that are divided are those of the model that is prepared.
+
+    Accelerate keeps the names of the first model's layers, and a later model may have others.
+    """
+    if not is_sharded:
+        yield
+        return
+    state: Any = accelerator.state
+    plugin = state.fsdp_plugin
+    state.fsdp_plugin = copy.copy(plugin)
+    try:
+        yield
+    finally:
+        state.fsdp_plugin = plugin
 
 
 def _full(tensor: Any) -> Tensor:

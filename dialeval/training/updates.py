@@ -70,10 +70,12 @@ def clip(
 def _sum_over_processes(accelerator: Accelerator, gradients: Sequence[torch.Tensor]) -> None:
     """Replace each gradient by its sum over all processes, with one message for each data type.
 
-    DistributedDataParallel, which `Accelerator.prepare` would wrap a model in, does not fit these
-    updates. It reduces in hooks of a backward pass that began in the `forward` of its wrapper, as
-    often in one process as in the others; here log-probabilities are read at some positions of the
-    backbone, in a number of batches that differs between processes and may be 0.
+    The sum is Accelerate's `reduce`, called once per update. DistributedDataParallel, in which
+    `Accelerator.prepare` would wrap a model, reduces in hooks of a backward pass instead, and waits
+    until every process makes that pass. In these updates a process makes as many passes as its
+    responses with a gradient need, and none where all of them are rewarded alike. Also, players
+    with adapters share one backbone, of which first some and then other parameters are trained,
+    whereas the wrapper reduces those that were trainable when it was made.
     """
     for dtype in dict.fromkeys(gradient.dtype for gradient in gradients):
         alike = [gradient for gradient in gradients if gradient.dtype == dtype]

@@ -12,23 +12,40 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
-from accelerate import Accelerator, PartialState
+from accelerate import PartialState
 from accelerate.utils import DistributedType
 from safetensors.torch import save_file
 
-from dialeval.dialogues import Pairing, Passages, iterate, to_passages
+from dialeval.dialogues.encoding import input_format
+from dialeval.models import DISCRIMINATORS, HierarchicalConfig
+from dialeval.models.adapters import add_lora
+from dialeval.responders.generators import save_generator
+from dialeval.scorers import save_scorer
 from dialeval.training import (
     DiscriminatorConfig,
     DiscriminatorTrainer,
     GeneratorConfig,
     GeneratorTrainer,
 )
-from tests.training.game_worker import attacker, judge, talk
+from dialeval.training.generator import samples, with_lora
+from tests.training.game_worker import attacker, judge, talk, tokenizer
+from tests.training.update_worker import (
+    discriminator_update,
+    generator_update,
+    pairs,
+    write_updates,
+)
 
-FAST = {"batch_size": 5, "optimizer": "adam", "learning_rate": 0.01, "checkpoint_every": 2}
-MADE = {"discriminator": 6, "generator": 6}
+FAST: dict[str, Any] = {"epochs": 2, "batch_size": 5, "checkpoint_every": 2, "patience": 0}
+ADAM = {"optimizer": "adam", "learning_rate": 0.01}
+SGD = {"optimizer": "sgd", "learning_rate": 0.5}
+RUNS: dict[str, dict[str, Any]] = {
+    "discriminator": SGD, "generator": SGD, "recurrent": SGD, "lora-discriminator": SGD,
+    "lora-generator": SGD, "adam-discriminator": ADAM, "adam-generator": ADAM,
+}  # fmt: skip
+BROKEN_AFTER = 6
+"""Numbers of a training that is interrupted: it is then in its second epoch."""
 
 
 def take_fsdp() -> None:
@@ -37,64 +54,89 @@ def take_fsdp() -> None:
     PartialState._shared_state["distributed_type"] = DistributedType.MULTI_GPU
 
 
-def pairs(seed: int) -> Passages:
-    """Labelled pairs of invented responses."""
-    human = talk(16, seed)
-    machine = to_passages(
-        p.with_response(f"no {p.response.split()[0]} no", "bot") for p in iterate(human)
-    )
-    return Pairing("human_machine")(human, machine)
-
-
-def make_trainer(kind: str, checkpoint: Path | None = None, **settings: Any) -> Any:
+def make_trainer(name: str, checkpoint: Path | None = None) -> Any:
     """A trainer of an untrained model without dropout."""
-    settings = {**FAST, "epochs": 3, **settings}
-    if kind == "generator":
-        return GeneratorTrainer(
-            attacker(0, 0.0), talk(16), GeneratorConfig(**settings), checkpoint=checkpoint
-        )
+    settings = {**FAST, **RUNS[name]}
+    if "generator" in name:
+        generator = attacker(0, 0.0)
+        if "lora" in name:
+            generator.model = with_lora(generator.model)
+        config = GeneratorConfig(**settings)
+        return GeneratorTrainer(generator, talk(16), config, checkpoint=checkpoint)
     scorer = judge(1, 0.0)
-    config = DiscriminatorConfig(**settings)
+    model, form = scorer.model, scorer.input_format
+    if name == "recurrent":
+        model, form = _recurrent(), input_format("words")
+    elif "lora" in name:
+        model = add_lora(model)
     return DiscriminatorTrainer(
-        scorer.model, scorer.tokenizer, scorer.input_format, config, checkpoint=checkpoint
+        model, tokenizer(), form, DiscriminatorConfig(**settings), checkpoint=checkpoint
     )
 
 
-def progress_of(kind: str, trainer: Any) -> Any:
+def _recurrent() -> Any:
+    config = HierarchicalConfig(
+        vocab_size=len(tokenizer()), hidden_size=8, embedding_size=8, dropout=0.0,
+        eos_token_id=tokenizer().eos_token_id, pad_token_id=tokenizer().pad_token_id,
+    )  # fmt: skip
+    torch.manual_seed(0)
+    return DISCRIMINATORS[type(config)](config)
+
+
+def train(trainer: Any) -> Any:
     """The progress of a training, from its start or its checkpoint."""
-    data = (talk(6, seed=1),) if kind == "generator" else (pairs(0), pairs(1))
-    return trainer.train(*data)
+    if isinstance(trainer, GeneratorTrainer):
+        return trainer.train(talk(6, seed=1))
+    return trainer.train(pairs(), pairs(8, seed=1))
 
 
-def train(kind: str, folder: Path, **settings: Any) -> None:
-    """A whole training: its numbers, weights, and outputs."""
-    trainer = make_trainer(kind, folder / "checkpoint", **settings)
-    numbers = list(progress_of(kind, trainer))
-    write(trainer, folder, numbers)
+def with_samples(trainer: Any) -> list[dict[str, Any]]:
+    """All progress of a training; a generator answers after each validation."""
+    numbers = []
+    for progress in train(trainer):
+        if "perplexity" in progress:
+            drawn = samples(trainer.generator, talk(2, seed=1), 2)
+            progress["samples"] = [sample["generator"] for sample in drawn]
+        numbers.append(dict(progress))
+    return numbers
 
 
-def write(trainer: Any, folder: Path, numbers: list[Any]) -> None:
-    """What a training came to."""
+def write_run(name: str, folder: Path, checkpoint: Path | None = None) -> None:
+    """Train, and write the numbers, the weights, the model, and what it says of some passages."""
+    trainer = make_trainer(name, checkpoint)
+    numbers = {"sharded": trainer.prepared.is_sharded, "progress": with_samples(trainer)}
+    if isinstance(trainer, DiscriminatorTrainer):
+        numbers["scores"] = trainer.scorer(pairs(8, seed=1)).tolist()
     folder.mkdir(parents=True, exist_ok=True)
     if trainer.accelerator.is_main_process:
-        save_file({k: v.clone() for k, v in trainer.plain.state_dict().items()}, folder / "weights.safetensors")
+        weights = {key: value.clone() for key, value in trainer.plain.state_dict().items()}
+        save_file(weights, folder / "weights.safetensors")
         (folder / "numbers.json").write_text(json.dumps(numbers), "utf-8")
+        if name in ("discriminator", "recurrent"):
+            save_scorer(trainer.scorer, folder / "model")
+        elif name == "generator":
+            save_generator(trainer.generator, folder / "model")
     trainer.accelerator.wait_for_everyone()
 
 
+def interrupt(name: str, checkpoint: Path) -> None:
+    """Begin a training and leave its checkpoint."""
+    list(islice(train(make_trainer(name, checkpoint)), BROKEN_AFTER))
+
+
 def main(folder: Path) -> None:
-    for kind in MADE:
-        train(kind, folder / kind)
-        trainer = make_trainer(kind, folder / "broken" / kind)
-        print(kind, trainer.prepared.is_sharded, [type(p).__name__ for p in trainer.prepared.trainable][:2])
-        begun = progress_of(kind, trainer)
-        list(islice(begun, 6))
-        again = make_trainer(kind, folder / "broken" / kind)
-        write(again, folder / f"{kind}-resumed", list(progress_of(kind, again)))
+    """All runs; those with Adam also interrupted and resumed."""
+    for name in RUNS:
+        write_run(name, folder / name)
+        if name.startswith("adam"):
+            interrupt(name, folder / "left" / name)
+            interrupt(name, folder / "checkpoints" / name)
+            write_run(name, folder / f"{name}-resumed", folder / "checkpoints" / name)
+    updates = {"generator": generator_update, "discriminator": discriminator_update}
+    write_updates(updates, folder / "updates.safetensors")
 
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    if sys.argv[2:] == ["fsdp"]:
-        take_fsdp()
+    take_fsdp()
     main(Path(sys.argv[1]))

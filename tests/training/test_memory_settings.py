@@ -1,85 +1,73 @@
 """Accumulation, mixed precision and checkpointing: settings of every trainer, same updates."""
 
-from itertools import islice
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 
-from dialeval.dialogues import BadInput, Pairing, iterate, to_passages
-from dialeval.training import (
-    DiscriminatorConfig,
-    DiscriminatorTrainer,
-    GeneratorConfig,
-    GeneratorTrainer,
-)
+from dialeval.dialogues import BadInput
+from dialeval.training import DiscriminatorConfig, GeneratorConfig
 from dialeval.training.updates import enable_checkpointing, parts_of
-from tests.training.game_worker import attacker, judge, talk, tiny_game
+from tests.training.game_worker import attacker
+from tests.training.update_worker import CHANGES, all_updates, write_updates
 
-CHANGES = [
-    {"gradient_accumulation_steps": 3}, {"gradient_checkpointing": True}, {"precision": "bf16"},
-]  # fmt: skip
-
-
-def flat(model: torch.nn.Module) -> torch.Tensor:
-    return torch.cat([value.detach().flatten() for value in model.parameters()]).clone()
+TRAINERS = [*all_updates(Path())]
 
 
-def generator_update(**settings) -> torch.Tensor:
-    generator = attacker(0, 0.0)
-    start = flat(generator.model)
-    config = GeneratorConfig(
-        batch_size=8, optimizer="sgd", learning_rate=1.0, schedule="constant", **settings
+def assert_same_update(change: str, actual: torch.Tensor, expected: torch.Tensor) -> None:
+    """Fail where two updates differ by more than rounding."""
+    assert expected.abs().max() > 1e-3
+    if change == "bf16":  # which has 8 bits of precision
+        assert torch.nn.functional.cosine_similarity(actual, expected, dim=0) > 0.999
+        return
+    torch.testing.assert_close(actual, expected, rtol=0, atol=1e-5)
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("alone")
+    write_updates(all_updates(folder / "game"), folder / "updates.safetensors")
+    return load_file(folder / "updates.safetensors")
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """The same by two processes."""
+    folder = tmp_path_factory.mktemp("shared")
+    launcher = ["-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2"]
+    worker = ["--main_process_port", "0", "-m", "tests.training.update_worker", str(folder)]
+    done = subprocess.run(
+        [sys.executable, *launcher, *worker],
+        cwd=Path(__file__).resolve().parents[2],
+        env={**os.environ, "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,  # processes that wait for each other never end
     )
-    trainer = GeneratorTrainer(generator, talk(16), config)
-    list(islice(trainer.train(talk(6, seed=1)), 1))
-    return flat(generator.model) - start
+    assert done.returncode == 0, done.stderr[-3000:]
+    return load_file(folder / "updates.safetensors")
 
 
-def discriminator_update(**settings) -> torch.Tensor:
-    scorer = judge(1, 0.0)
-    start = flat(scorer.model)
-    human = talk(16)
-    machine = to_passages(p.with_response("no no", "bot") for p in iterate(human))
-    pairs = Pairing("human_machine")(human, machine)
-    config = DiscriminatorConfig(batch_size=8, optimizer="sgd", learning_rate=1.0, **settings)
-    trainer = DiscriminatorTrainer(scorer.model, scorer.tokenizer, scorer.input_format, config)
-    list(islice(trainer.train(pairs, pairs), 1))
-    return flat(scorer.model) - start
-
-
-def game_update(tmp_path, **settings) -> torch.Tensor:
-    game = tiny_game(tmp_path, 0.0, attack_batch=6, defence_batch=6, **settings)
-    sides = game.generator.model, game.defender.hvm.model
-    start = torch.cat([flat(model) for model in sides])
-    game.attacker_optimizer, game.defender_optimizer = (
-        torch.optim.SGD(model.parameters(), lr=1.0) for model in sides
-    )
-    game._collect(0)
-    game.attack_step()
-    game._collect(1)
-    game.defence_step()
-    return torch.cat([flat(model) for model in sides]) - start
-
-
-UPDATES = {"generator": generator_update, "discriminator": discriminator_update}
-
-
-@pytest.mark.parametrize("change", CHANGES, ids=lambda change: next(iter(change)))
-@pytest.mark.parametrize("trainer", [*UPDATES, "game"])
-def test_a_setting_that_saves_memory_makes_the_same_update(trainer, change, tmp_path):
-    def update(folder: str, **settings) -> torch.Tensor:
-        if trainer == "game":
-            return game_update(tmp_path / folder, **settings)
-        return UPDATES[trainer](**settings)
-
-    plain, changed = update("plain"), update("changed", **change)
-    assert plain.abs().max() > 1e-3
-    if "precision" in change:  # bfloat16 has 8 bits of precision
-        assert torch.nn.functional.cosine_similarity(plain, changed, dim=0) > 0.98
+@pytest.mark.parametrize("change", list(CHANGES)[1:])
+@pytest.mark.parametrize("trainer", TRAINERS)
+def test_a_setting_that_saves_memory_makes_the_same_update(trainer, change, alone):
+    plain, changed = alone[f"{trainer} plain"], alone[f"{trainer} {change}"]
+    assert_same_update(change, changed, plain)
+    if change == "bf16":
         assert not torch.equal(plain, changed)
-    else:
-        torch.testing.assert_close(plain, changed, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("trainer", TRAINERS)
+def test_two_processes_make_the_update_of_one(trainer, change, alone, shared):
+    assert (alone["processes"], shared["processes"]) == (1, 2)
+    name = f"{trainer} {change}"
+    assert_same_update(change, shared[name], alone[name])
 
 
 @pytest.mark.parametrize(

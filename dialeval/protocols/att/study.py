@@ -37,6 +37,7 @@ from dialeval.training.game import AttackDefenceGame
 from dialeval.training.game_settings import GameConfig
 from dialeval.training.game_state import set_trainable, trainable
 from dialeval.training.output import only_training
+from dialeval.training.prepared import refuse_sharding
 
 _FRESH_SEED = 1_000  # seeds of fresh attackers, which no game uses
 
@@ -79,6 +80,7 @@ class AttStudy:
         self.run, self.config, self.on_progress = run, config, on_progress
         self.folder = Path(run.output_dir)
         self.accelerator = _accelerator(run)
+        refuse_sharding(self.accelerator, "the game")
         settings = plain(run.settings(config))
         RunFolder(self.folder, "settings.json").begin(settings, run.resume, self.accelerator)
         self.steps = 0

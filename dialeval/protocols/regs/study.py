@@ -32,6 +32,7 @@ from dialeval.training.game_state import set_trainable, trainable
 from dialeval.training.generator import make_accelerator
 from dialeval.training.likelihood import Examples, GeneratorTrainer
 from dialeval.training.output import only_training
+from dialeval.training.prepared import refuse_sharding
 
 WEIGHTS, DONE = "generator.safetensors", "done.json"
 _PROBED = 8  # likelihood steps whose duration is measured
@@ -87,6 +88,7 @@ class RegsStudy:
         self.folder = Path(run.output_dir)
         shape = GeneratorRun(output_dir=run.output_dir, log_with=run.log_with)
         self.accelerator = make_accelerator(shape, training)
+        refuse_sharding(self.accelerator, "adversarial training")
         settings = plain(run.settings(training, config))
         RunFolder(self.folder, "settings.json").begin(settings, run.resume, self.accelerator)
         self.minutes: dict[str, float] = {}
