@@ -73,17 +73,11 @@ def load_checkpoint(
     """
     weights, progress = read_state(folder, optimizer)
     try:
-        model.load_state_dict(_divided(weights, model))
+        model.load_state_dict(divided_like(weights, model.state_dict()))
     except RuntimeError as error:
         hint = "Resume with the settings of the first run."
         raise BadInput(f"the checkpoint is of another model: {error}", folder, hint=hint) from None
     return progress
-
-
-def _divided(weights: Mapping[str, torch.Tensor], model: torch.nn.Module) -> dict[str, Any]:
-    """This process's part of the weights of a model."""
-    parts = model.state_dict()
-    return {name: divided_like(tensor, parts.get(name, tensor)) for name, tensor in weights.items()}
 
 
 def write_state(
@@ -143,12 +137,13 @@ def read_state(
         hint = "Start again without --resume."
         raise BadInput(f"the checkpoint lacks {', '.join(missing)}.", folder, hint=hint)
     content = json.loads((folder / _PROGRESS).read_text(encoding="utf-8"))
+    tensors = load_file(folder / _FILES[1])
     parameters = [value for group in optimizer.param_groups for value in group["params"]]
+    names = {key: int(key.split(".", 1)[0]) for key in tensors}
+    known = {key: parameters[index] for key, index in names.items() if index < len(parameters)}
     state: dict[int, dict[str, Any]] = {}
-    for key, value in {**load_file(folder / _FILES[1]), **content["numbers"]}.items():
+    for key, value in {**divided_like(tensors, known), **content["numbers"]}.items():
         index, name = key.split(".", 1)
-        if isinstance(value, torch.Tensor) and int(index) < len(parameters):
-            value = divided_like(value, parameters[int(index)])
         state.setdefault(int(index), {})[name] = value
     optimizer.load_state_dict({"state": state, "param_groups": content["groups"]})
     return load_file(folder / _FILES[0]), content["progress"]
@@ -222,5 +217,6 @@ class CheckpointManager:
         progress = load_checkpoint(folder, self.model, self.optimizer)
         self.best_loss, self.history = progress["best_loss"], progress.get("history", [])
         best = folder / _BEST
-        self.best = _divided(load_file(best), self.model) if best.is_file() else {}
+        weights = load_file(best) if best.is_file() else {}
+        self.best = divided_like(weights, self.model.state_dict())
         return progress["step"], progress["waited"]

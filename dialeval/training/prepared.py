@@ -72,7 +72,10 @@ class PreparedModel:
         """Copy all weights to `whole`, in every process; all of them call it together."""
         if self.is_sharded and not self._is_gathered:
             state = self.unwrapped.state_dict()
-            _assign(self.whole, {name: _full(tensor) for name, tensor in state.items()})
+            full = {
+                k: v.full_tensor() if hasattr(v, "full_tensor") else v for k, v in state.items()
+            }
+            _assign(self.whole, full)
             self._is_gathered = True
 
     def release(self) -> None:
@@ -107,22 +110,36 @@ def full_tensors(tensors: Mapping[str, Tensor], keep: bool = True) -> dict[str, 
     """
     kept = {}
     for name, tensor in tensors.items():
-        full = _full(tensor)
+        full = tensor.full_tensor().cpu() if hasattr(tensor, "full_tensor") else tensor
         if keep:
-            kept[name] = full if full is tensor else full.cpu()
+            kept[name] = full
     return kept
 
 
-def divided_like(tensor: Tensor, reference: Tensor) -> Tensor:
-    """This process's part of a tensor, if the reference is divided and of its shape."""
-    if not hasattr(reference, "full_tensor") or tensor.shape != reference.shape:
-        return tensor
-    from torch.distributed.tensor import distribute_tensor
+def divided_like(
+    tensors: Mapping[str, Tensor], references: Mapping[str, Tensor]
+) -> dict[str, Tensor]:
+    """This process's parts of tensors that every process has.
 
-    divided: Any = reference
-    local = tensor.to(divided.device)
-    # Every process has the whole tensor, so none has to send it.
-    return distribute_tensor(local, divided.device_mesh, divided.placements, src_data_rank=None)
+    Args:
+        tensors (`dict[str, Tensor]`):
+            The whole tensors.
+        references (`dict[str, Tensor]`):
+            Parameters of the same names, divided or not.
+
+    Returns:
+        `dict[str, Tensor]`: Parts of those whose parameter is divided and of their shape.
+    """
+    parts = dict(tensors)
+    for name, tensor in tensors.items():
+        reference: Any = references.get(name)
+        if hasattr(reference, "full_tensor") and tensor.shape == reference.shape:
+            from torch.distributed.tensor import distribute_tensor
+
+            local, mesh = tensor.to(reference.device), reference.device_mesh
+            # Without a source no process sends it.
+            parts[name] = distribute_tensor(local, mesh, reference.placements, src_data_rank=None)
+    return parts
 
 
 @contextmanager
@@ -141,10 +158,6 @@ def _own_layers(accelerator: Accelerator, is_sharded: bool) -> Iterator[None]:
         yield
     finally:
         state.fsdp_plugin = plugin
-
-
-def _full(tensor: Any) -> Tensor:
-    return tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor
 
 
 def _without_weights(model: torch.nn.Module, device: torch.device) -> torch.nn.Module:
