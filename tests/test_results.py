@@ -13,11 +13,20 @@ import yaml
 
 from benchmarks.results import runner
 from benchmarks.results.config import TableConfig, load_configs
-from benchmarks.results.page import HEAD, format_cell, markdown_table, section
+from benchmarks.results.page import (
+    HEAD,
+    SUMMARY,
+    format_cell,
+    markdown_table,
+    section,
+    summary,
+)
 from benchmarks.results.runner import make_parts, run_table
 from benchmarks.results.store import Number, PartResult, TableParts, TableResult
 from benchmarks.results.tables.training import after_other_contexts
+from benchmarks.results.values import filled, is_complete
 from dialeval.dialogues import Passage, Turn
+from dialeval.errors import BadInput
 
 ROOT = Path(__file__).resolve().parents[1]
 CONFIGS = load_configs()
@@ -328,3 +337,40 @@ def test_generators_of_one_study_are_a_part(tmp_path, monkeypatch):
         (3, ["gpt2"], str(tmp_path / "3" / "gpt2")),
         (4, ["vhred"], str(tmp_path / "4")),
     ]
+
+
+def toy_result(rows) -> TableResult:
+    part = PartResult(rows, "2026-01-01", 1.0)
+    return TableResult("toy", "", {}, ["seed", "attacker", "ERE"], ["all"], {"all": part})
+
+
+TOY = {
+    "toy": toy_result([["0", "worst, of all", Number(0.2, 0.1, 0.3)],
+                       ["1", "worst, of all", Number(0.4)]])
+}  # fmt: skip
+
+
+def test_a_text_takes_its_numbers_from_the_table():
+    text = "[[toy: 0; worst, of all | ERE]] and [[toy: worst, of all | ERE mean]]"
+    assert filled(text, TOY) == ".200 [.100, .300] and .300"
+
+
+@pytest.mark.parametrize(
+    "reference",
+    ["[[other: 0 | ERE]]", "[[toy: 0 | accuracy]]", "[[toy: 2 | ERE]]", "[[toy: 0 | ERE mean]]",
+     "[[toy: worst, of all | ERE]]"],
+)  # fmt: skip
+def test_a_reference_that_does_not_fit_is_an_error(reference):
+    with pytest.raises(BadInput, match=r"\[\["):
+        filled(reference, TOY)
+    assert not is_complete(reference, TOY)
+
+
+def test_the_summary_refers_to_published_numbers_only():
+    """A point that refers to nothing would silently be missing on the page."""
+    results = {path.stem: TableResult.load(path) for path in runner.PUBLISHED.glob("*.json")}
+    points = SUMMARY.read_text(encoding="utf-8").count("\n- ") + 1
+    text = summary(results)
+    assert "[[" not in text and text.count("**") == 2 * points
+    assert text in (ROOT / "docs/results.md").read_text(encoding="utf-8")
+    assert summary({}).startswith("- **Perturbations**")

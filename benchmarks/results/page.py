@@ -3,12 +3,16 @@
 import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from textwrap import fill
 
 from benchmarks.results.config import TableConfig
 from benchmarks.results.store import Cell, Number, PartResult, TableResult
+from benchmarks.results.values import filled, is_complete
 from dialeval.files import atomic_write
 
 PAGE = Path("docs/results.md")
+SUMMARY = Path(__file__).parent / "summary.md"
+WIDTH = 118
 HEAD = """# Results
 
 The measures on real data and in a world where the truth is known. `make results` computes what is
@@ -33,9 +37,20 @@ def write_page(
             The file.
     """
     sections = [section(config, results.get(config.name)) for config in configs]
+    points = summary(results)
+    if points:
+        sections.insert(0, f"## In short\n\n{points}\n")
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(path) as file:
         file.write("\n".join([HEAD, *sections]))
+
+
+def summary(results: Mapping[str, TableResult]) -> str:
+    """What the tables show in points, with their numbers; without what is not computed yet."""
+    points = SUMMARY.read_text(encoding="utf-8").strip().removeprefix("- ").split("\n- ")
+    known = [filled(point, results).split() for point in points if is_complete(point, results)]
+    lines = (fill(f"- {' '.join(words)}", WIDTH, subsequent_indent="  ") for words in known)
+    return "\n".join(lines)
 
 
 def section(config: TableConfig, result: TableResult | None) -> str:
