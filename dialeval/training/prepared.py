@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import torch
@@ -57,7 +57,7 @@ class PreparedModel:
     ):
         self.accelerator, self.is_sharded = accelerator, is_sharded(accelerator)
         empty = _without_weights(model, accelerator.device) if self.is_sharded else None
-        with _own_layers(accelerator, self.is_sharded):
+        with _own_layers(accelerator, model) if self.is_sharded else nullcontext():
             self.model, self.optimizer = accelerator.prepare(model, optimizer)
         self.unwrapped: Any = accelerator.unwrap_model(self.model)
         self.whole: Any = self.unwrapped if empty is None else empty
@@ -143,21 +143,33 @@ def divided_like(
 
 
 @contextmanager
-def _own_layers(accelerator: Accelerator, is_sharded: bool) -> Iterator[None]:
+def _own_layers(accelerator: Accelerator, model: Any) -> Iterator[None]:
     """A context in which the layers that are divided are those of the model that is prepared.
 
-    Accelerate keeps the names of the first model's layers, and a later model may have others.
+    Accelerate 1.15 keeps the names of the first model's layers, and a later model may have others.
+    It also divides the input embeddings by themselves, even inside a layer such as BERT's embedding
+    layer, which torch refuses.
     """
-    if not is_sharded:
-        yield
-        return
     state: Any = accelerator.state
     plugin = state.fsdp_plugin
     state.fsdp_plugin = copy.copy(plugin)
+    if plugin.transformer_cls_names_to_wrap is None:  # the launch config names none
+        state.fsdp_plugin.transformer_cls_names_to_wrap = _layers(model)
     try:
         yield
     finally:
         state.fsdp_plugin = plugin
+
+
+def _layers(model: Any) -> list[str]:
+    """Names of a model's layers, without one that has its input embeddings inside."""
+    embeddings = model.get_input_embeddings()
+    around = {
+        type(module).__name__
+        for module in model.modules()
+        if any(inner is embeddings for inner in module.modules())
+    }
+    return sorted(set(getattr(model, "_no_split_modules", None) or ()) - around)
 
 
 def _without_weights(model: torch.nn.Module, device: torch.device) -> torch.nn.Module:

@@ -16,10 +16,17 @@ import torch
 from accelerate import PartialState
 from accelerate.utils import DistributedType
 from safetensors.torch import save_file
+from transformers import BertConfig, LlamaConfig, LlamaForCausalLM
 
 from dialeval.dialogues.encoding import input_format
-from dialeval.models import DISCRIMINATORS, HierarchicalConfig
-from dialeval.models.adapters import add_lora
+from dialeval.models import (
+    DISCRIMINATORS,
+    Seq2SeqConfig,
+    Seq2SeqGenerator,
+    TransformerDiscriminator,
+    TransformerDiscriminatorConfig,
+)
+from dialeval.models.adapters import add_lora, freeze_backbone
 from dialeval.responders.generators import save_generator
 from dialeval.scorers import save_scorer
 from dialeval.training import (
@@ -29,6 +36,7 @@ from dialeval.training import (
     GeneratorTrainer,
 )
 from dialeval.training.generator import samples, with_lora
+from dialeval.training.networks import RECURRENT
 from tests.training.game_worker import attacker, judge, talk, tokenizer
 from tests.training.update_worker import (
     discriminator_update,
@@ -41,9 +49,14 @@ FAST: dict[str, Any] = {"epochs": 2, "batch_size": 5, "checkpoint_every": 2, "pa
 ADAM = {"optimizer": "adam", "learning_rate": 0.01}
 SGD = {"optimizer": "sgd", "learning_rate": 0.5}
 RUNS: dict[str, dict[str, Any]] = {
-    "discriminator": SGD, "generator": SGD, "recurrent": SGD, "lora-discriminator": SGD,
+    "discriminator": SGD, "generator": SGD, "hierarchical": SGD, "lora-discriminator": SGD,
     "lora-generator": SGD, "adam-discriminator": ADAM, "adam-generator": ADAM,
 }  # fmt: skip
+KINDS = (
+    "attention", "concat", "rnn", "bert", "head", "llama-generator", "untied-generator",
+    "seq2seq-generator",
+)  # fmt: skip
+"""Further models, which a slow test trains."""
 BROKEN_AFTER = 6
 """Numbers of a training that is interrupted: it is then in its second epoch."""
 
@@ -56,31 +69,72 @@ def take_fsdp() -> None:
 
 def make_trainer(name: str, checkpoint: Path | None = None) -> Any:
     """A trainer of an untrained model without dropout."""
-    settings = {**FAST, **RUNS[name]}
+    settings = {**FAST, **RUNS.get(name, SGD)}
+    torch.manual_seed(0)
     if "generator" in name:
         generator = attacker(0, 0.0)
-        if "lora" in name:
-            generator.model = with_lora(generator.model)
+        generator.model = _generator(name.removesuffix("generator"), generator.model)
         config = GeneratorConfig(**settings)
         return GeneratorTrainer(generator, talk(16), config, checkpoint=checkpoint)
-    scorer = judge(1, 0.0)
-    model, form = scorer.model, scorer.input_format
-    if name == "recurrent":
-        model, form = _recurrent(), input_format("words")
-    elif "lora" in name:
-        model = add_lora(model)
+    model = _discriminator(name, judge(1, 0.0).model)
+    form = input_format("words" if name in (*RECURRENT, "bert") else "att")
     return DiscriminatorTrainer(
         model, tokenizer(), form, DiscriminatorConfig(**settings), checkpoint=checkpoint
     )
 
 
-def _recurrent() -> Any:
-    config = HierarchicalConfig(
-        vocab_size=len(tokenizer()), hidden_size=8, embedding_size=8, dropout=0.0,
-        eos_token_id=tokenizer().eos_token_id, pad_token_id=tokenizer().pad_token_id,
-    )  # fmt: skip
-    torch.manual_seed(0)
-    return DISCRIMINATORS[type(config)](config)
+def _generator(kind: str, gpt2: Any) -> Any:
+    """A generator: GPT-2, with adapters, or another architecture."""
+    words = tokenizer()
+    ids = {f"{name}_token_id": getattr(words, f"{name}_token_id") for name in ("bos", "eos", "pad")}
+    if kind == "seq2seq-":
+        sizes = {"hidden_size": 8, "embedding_size": 8, "dropout": 0.0}
+        return Seq2SeqGenerator(Seq2SeqConfig(vocab_size=len(words), copy=True, **sizes, **ids))
+    if kind in ("llama-", "untied-"):
+        config = LlamaConfig(
+            vocab_size=len(words), hidden_size=16, num_hidden_layers=2, num_attention_heads=2,
+            intermediate_size=32, tie_word_embeddings=kind == "llama-", **ids,
+        )  # fmt: skip
+        return LlamaForCausalLM(config)
+    return with_lora(gpt2) if kind == "lora-" else gpt2
+
+
+def _discriminator(kind: str, gpt2: Any) -> Any:
+    """A discriminator: on GPT-2, with adapters, or another architecture."""
+    words = tokenizer()
+    if kind in RECURRENT:
+        config = RECURRENT[kind](
+            vocab_size=len(words), hidden_size=8, embedding_size=8, dropout=0.0, max_turns=3,
+            eos_token_id=words.eos_token_id, pad_token_id=words.pad_token_id,
+        )  # fmt: skip
+        return DISCRIMINATORS[type(config)](config)
+    if kind == "bert":
+        backbone = BertConfig(
+            vocab_size=len(words), hidden_size=16, num_hidden_layers=2, num_attention_heads=2,
+            intermediate_size=32, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
+        )  # fmt: skip
+        return TransformerDiscriminator(TransformerDiscriminatorConfig(backbone, "mean", False))
+    if kind == "head":
+        freeze_backbone(gpt2)
+    return add_lora(gpt2) if "lora" in kind else gpt2
+
+
+def share_of_process(trainer: Any) -> dict[str, float]:
+    """The share of weights, and of the optimizer's tensors, that this process has."""
+    state = trainer.optimizer.optimizer.state.values()
+    tensors = {
+        "weights": list(trainer.prepared.unwrapped.parameters()),
+        "optimizer": [value for values in state for value in values.values() if value.dim()],
+    }
+    return {
+        name: sum(_local_size(value) for value in values) / sum(value.numel() for value in values)
+        for name, values in tensors.items()
+        if values
+    }
+
+
+def _local_size(tensor: Any) -> int:
+    return (tensor.to_local() if hasattr(tensor, "to_local") else tensor).numel()
 
 
 def train(trainer: Any) -> Any:
@@ -91,9 +145,10 @@ def train(trainer: Any) -> Any:
 
 
 def with_samples(trainer: Any) -> list[dict[str, Any]]:
-    """All progress of a training; a generator answers after each validation."""
+    """All progress of a training, with what a process has of it; a generator answers too."""
     numbers = []
     for progress in train(trainer):
+        progress |= {f"share of {k}": v for k, v in share_of_process(trainer).items()}
         if "perplexity" in progress:
             drawn = samples(trainer.generator, talk(2, seed=1), 2)
             progress["samples"] = [sample["generator"] for sample in drawn]
@@ -112,7 +167,7 @@ def write_run(name: str, folder: Path, checkpoint: Path | None = None) -> None:
         weights = {key: value.clone() for key, value in trainer.plain.state_dict().items()}
         save_file(weights, folder / "weights.safetensors")
         (folder / "numbers.json").write_text(json.dumps(numbers), "utf-8")
-        if name in ("discriminator", "recurrent"):
+        if name in ("discriminator", "hierarchical"):
             save_scorer(trainer.scorer, folder / "model")
         elif name == "generator":
             save_generator(trainer.generator, folder / "model")
@@ -139,4 +194,9 @@ def main(folder: Path) -> None:
 if __name__ == "__main__":
     torch.set_num_threads(1)
     take_fsdp()
-    main(Path(sys.argv[1]))
+    target = Path(sys.argv[1])
+    if sys.argv[2:] == ["kinds"]:
+        for kind in KINDS:
+            write_run(kind, target / kind)
+    else:
+        main(target)

@@ -34,14 +34,11 @@ RUNS = list(fsdp_worker.RUNS)
 ADAM = [name for name in RUNS if name.startswith("adam")]
 
 
-@pytest.fixture(scope="module")
-def divided(tmp_path_factory):
-    """What the worker wrote with weights divided between two processes."""
-    folder = tmp_path_factory.mktemp("divided")
+def launch(*arguments: str) -> None:
     launcher = ["-m", "accelerate.commands.launch", "--main_process_port", "0", "--config_file"]
     config = ROOT / "recipes" / "accelerate" / "fsdp.yaml"
     done = subprocess.run(
-        [sys.executable, *launcher, str(config), "-m", fsdp_worker.__name__, str(folder)],
+        [sys.executable, *launcher, str(config), "-m", fsdp_worker.__name__, *arguments],
         cwd=ROOT,
         env={**os.environ, "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"},
         capture_output=True,
@@ -49,6 +46,13 @@ def divided(tmp_path_factory):
         timeout=300,  # processes that wait for each other never end
     )
     assert done.returncode == 0, done.stderr[-3000:]
+
+
+@pytest.fixture(scope="module")
+def divided(tmp_path_factory):
+    """What the worker wrote with weights divided between two processes."""
+    folder = tmp_path_factory.mktemp("divided")
+    launch(str(folder))
     return folder
 
 
@@ -59,6 +63,9 @@ def numbers(folder: Path) -> dict:
 def assert_same_progress(actual: list[dict], expected: list[dict], size: float = 1.0) -> None:
     assert len(actual) == len(expected) > 0
     for one, other in zip(actual, expected, strict=True):
+        for progress in (one, other):
+            for name in ("share of weights", "share of optimizer"):
+                progress.pop(name, None)
         samples = [progress.pop("samples", None) for progress in (one, other)]
         assert samples[0] == samples[1]
         bound = tolerance(size * max(map(abs, other.values())))
@@ -77,16 +84,35 @@ def test_accelerate_reads_the_launch_configs(path):
         assert config.fsdp_config["fsdp_version"] == 2
 
 
-@pytest.mark.parametrize("name", [name for name in RUNS if name not in ADAM])
-def test_divided_weights_train_as_those_of_one_process(name, divided, tmp_path):
-    fsdp_worker.write_run(name, tmp_path)
-    alone, shared = numbers(tmp_path), numbers(divided / name)
+def assert_same_training(name: str, divided: Path, folder: Path) -> None:
+    """Fail where two processes did not train a model as one process does."""
+    fsdp_worker.write_run(name, folder)
+    alone, shared = numbers(folder), numbers(divided / name)
     assert (alone["sharded"], shared["sharded"]) == (False, True)
     assert_same_progress(shared["progress"], alone["progress"])
-    one, other = (load_file(path / "weights.safetensors") for path in (tmp_path, divided / name))
+    one, other = (load_file(path / "weights.safetensors") for path in (folder, divided / name))
     assert one.keys() == other.keys()
     for key, value in one.items():
         torch.testing.assert_close(other[key], value, rtol=0, atol=tolerance(), msg=key)
+
+
+@pytest.mark.parametrize("name", [name for name in RUNS if name not in ADAM])
+def test_divided_weights_train_as_those_of_one_process(name, divided, tmp_path):
+    assert_same_training(name, divided, tmp_path)
+
+
+@pytest.mark.slow
+def test_other_models_train_divided_as_in_one_process(tmp_path):
+    launch(str(tmp_path / "divided"), "kinds")
+    for name in fsdp_worker.KINDS:
+        assert_same_training(name, tmp_path / "divided", tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ADAM)
+def test_a_process_has_half_of_the_weights_and_of_the_optimizer(name, divided):
+    for progress in numbers(divided / name)["progress"]:
+        assert progress["share of weights"] == pytest.approx(0.5, abs=0.01)
+        assert progress["share of optimizer"] == pytest.approx(0.5, abs=0.01)
 
 
 @pytest.mark.parametrize("name", ADAM)
@@ -110,7 +136,7 @@ def test_one_process_resumes_what_two_began(name, divided, tmp_path):
     assert_same_progress(rest, numbers(divided / name)["progress"][-len(rest) :], 10)
 
 
-@pytest.mark.parametrize("name", ["discriminator", "recurrent"])
+@pytest.mark.parametrize("name", ["discriminator", "hierarchical"])
 def test_a_discriminator_saved_after_it_was_divided_scores_the_same(name, divided):
     scores = load_scorer(divided / name / "model")(pairs(8, seed=1))
     assert scores == pytest.approx(numbers(divided / name)["scores"], abs=tolerance())
