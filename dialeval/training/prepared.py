@@ -144,32 +144,36 @@ def divided_like(
 
 @contextmanager
 def _own_layers(accelerator: Accelerator, model: Any) -> Iterator[None]:
-    """A context in which the layers that are divided are those of the model that is prepared.
+    """A context in which a model is divided by its own layers, and each weight once.
 
     Accelerate 1.15 keeps the names of the first model's layers, and a later model may have others.
-    It also divides the input embeddings by themselves, even inside a layer such as BERT's embedding
-    layer, which torch refuses.
+    It also divides the embeddings by themselves, which torch refuses where they are inside a layer
+    (BERT) or an encoder and a decoder share them (T5); these are divided with what is around them.
     """
     state: Any = accelerator.state
-    plugin = state.fsdp_plugin
+    plugin, getters = state.fsdp_plugin, ("get_input_embeddings", "get_output_embeddings")
     state.fsdp_plugin = copy.copy(plugin)
-    if plugin.transformer_cls_names_to_wrap is None:  # the launch config names none
-        state.fsdp_plugin.transformer_cls_names_to_wrap = _layers(model)
+    if _are_embeddings_shared(model):
+        for name in getters:
+            setattr(model, name, lambda: None)
     try:
         yield
     finally:
         state.fsdp_plugin = plugin
+        for name in getters:
+            vars(model).pop(name, None)
 
 
-def _layers(model: Any) -> list[str]:
-    """Names of a model's layers, without one that has its input embeddings inside."""
+def _are_embeddings_shared(model: Any) -> bool:
+    """Whether the input embeddings are inside a layer, or more than input and output have them."""
     embeddings = model.get_input_embeddings()
-    around = {
-        type(module).__name__
-        for module in model.modules()
-        if any(inner is embeddings for inner in module.modules())
-    }
-    return sorted(set(getattr(model, "_no_split_modules", None) or ()) - around)
+    layers = set(getattr(model, "_no_split_modules", None) or ())
+    owners = around = 0
+    for module in model.modules():
+        owners += any(value is embeddings.weight for value in module.parameters(recurse=False))
+        is_layer = type(module).__name__ in layers
+        around += is_layer and any(inner is embeddings for inner in module.modules())
+    return owners > 2 or around > 0
 
 
 def _without_weights(model: torch.nn.Module, device: torch.device) -> torch.nn.Module:

@@ -16,7 +16,13 @@ import torch
 from accelerate import PartialState
 from accelerate.utils import DistributedType
 from safetensors.torch import save_file
-from transformers import BertConfig, LlamaConfig, LlamaForCausalLM
+from transformers import (
+    BertConfig,
+    LlamaConfig,
+    LlamaForCausalLM,
+    T5Config,
+    T5ForConditionalGeneration,
+)
 
 from dialeval.dialogues.encoding import input_format
 from dialeval.models import (
@@ -54,7 +60,7 @@ RUNS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 KINDS = (
     "attention", "concat", "rnn", "bert", "head", "llama-generator", "untied-generator",
-    "seq2seq-generator",
+    "seq2seq-generator", "t5-generator",
 )  # fmt: skip
 """Further models, which a slow test trains."""
 BROKEN_AFTER = 6
@@ -90,6 +96,10 @@ def _generator(kind: str, gpt2: Any) -> Any:
     if kind == "seq2seq-":
         sizes = {"hidden_size": 8, "embedding_size": 8, "dropout": 0.0}
         return Seq2SeqGenerator(Seq2SeqConfig(vocab_size=len(words), copy=True, **sizes, **ids))
+    if kind == "t5-":
+        sizes = {"d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 1, "num_heads": 2}
+        start = {"decoder_start_token_id": words.bos_token_id, "dropout_rate": 0.0}
+        return T5ForConditionalGeneration(T5Config(vocab_size=len(words), **sizes, **start, **ids))
     if kind in ("llama-", "untied-"):
         config = LlamaConfig(
             vocab_size=len(words), hidden_size=16, num_hidden_layers=2, num_attention_heads=2,
