@@ -46,6 +46,15 @@ def test_the_badge_names_the_error_that_counts():
     assert "alone reveal" not in plain.text
 
 
+def test_the_terminal_does_not_doubt_a_significant_difference():
+    """A weak evaluator makes a "no" doubtful, not a "yes"."""
+    difference = trust_of(row(0.18), "distinguishable").facts
+    assert difference == ["significant, by a weak evaluator (ERE .180, a random guess .250)"]
+    assert trust_of(row(0.18), "inconclusive").facts[0].startswith("weak evaluator (ERE .180")
+    assert trust_of(row(0.1), "distinguishable").facts[0].startswith("reliable evaluator (")
+    assert trust_of(Row("bot", "stack"), "distinguishable").facts == ["not measured"]
+
+
 def test_the_table_of_reliability_has_both_errors():
     item = row(0.04, above_blind={"ere": 0.13, "blind": 0.85})
     [(_, [line])] = reliability_tables([item])[0]["groups"]

@@ -67,11 +67,14 @@ class Trust:
             Its ERE, and what to compare it with.
         meaning (`str`, *optional*):
             What follows for this verdict.
+        is_difference (`bool`, *optional*, defaults to `False`):
+            Whether the verdict is that there is a difference, which a weak evaluator can show too.
     """
 
     level: str
     numbers: str
     meaning: str = ""
+    is_difference: bool = False
 
     @property
     def text(self) -> str:
@@ -80,11 +83,14 @@ class Trust:
 
     @property
     def facts(self) -> list[str]:
-        """Level and numbers for a line of the terminal, the most important first."""
+        """What to think of the verdict, for a line of the terminal, the most important first."""
         if self.level == NOT_MEASURED:
             return [self.level]
         first, *more = self.numbers.split("; ")
-        return [f"{self.level} ({first})", *more]
+        first = re.sub(": 0 is perfect, (.*) is a random guess", r", a random guess \1", first)
+        if self.level == WEAK and self.is_difference:
+            return [f"significant, by a weak evaluator ({first})", *more]
+        return [f"{self.level} evaluator ({first})", *more]
 
 
 def trust_of(row: Row, verdict: str) -> Trust:
@@ -103,7 +109,7 @@ def trust_of(row: Row, verdict: str) -> Trust:
         other = f" (by transfer: {format_share(error)}, another quantity)" if error else ""
         return Trust(NOT_MEASURED, f"This run has no reliability error (ERE){other}")
     guess = 1 / 6 if row.three_scenarios else 0.25
-    numbers = f"ERE {format_share(error)}: 0 is perfect, {format_share(guess)} a random guess"
+    numbers = f"ERE {format_share(error)}: 0 is perfect, {format_share(guess)} is a random guess"
     above, details = error_above_blind(row.ere), row.ere.details if row.ere else {}
     # Older results, and ERE over three scenarios, have no such baseline.
     checked = above is not None or "above_blind" not in details
@@ -115,8 +121,8 @@ def trust_of(row: Row, verdict: str) -> Trust:
         return Trust(RELIABLE, numbers) if checked else Trust(NOT_MEASURED, numbers, unknown)
     if verdict == DISTINGUISHABLE:
         meaning = "the difference is real all the same, and a better evaluator may find more"
-    else:
-        meaning = "a better evaluator may find a difference that this one does not"
+        return Trust(WEAK, numbers, meaning, is_difference=True)
+    meaning = "a better evaluator may find a difference that this one does not"
     return Trust(WEAK, numbers, meaning)
 
 
