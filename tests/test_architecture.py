@@ -14,7 +14,7 @@ PACKAGE = Path(dialeval.__file__).parent
 MAY_IMPORT = {
     "dialogues": set(),
     "metrics": set(),
-    "judgements": set(),
+    "judgements": {"metrics"},
     "perturbations": {"dialogues"},
     "models": {"dialogues"},
     "responders": {"dialogues", "models"},

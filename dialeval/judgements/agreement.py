@@ -6,7 +6,8 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dialeval.judgements.resampling import codes_of, share_that_may_differ, sums_interval
+from dialeval.judgements.resampling import codes_of, sums_interval
+from dialeval.metrics.share_intervals import wilson
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
 """What differences between answers mean to Krippendorff's alpha."""
@@ -215,7 +216,7 @@ def _bounds_if_perfect(counts: np.ndarray, units: int) -> tuple[float, float]:
     chance = float(np.square(shares).sum())
     if chance == 1:  # all answers are equal, so the coefficient is not defined
         return float("nan"), float("nan")
-    return 1 - share_that_may_differ(units) / (1 - chance), 1.0
+    return 1 - wilson(0, units)[1] / (1 - chance), 1.0
 
 
 def _equal_pairs(counts: np.ndarray) -> np.ndarray:

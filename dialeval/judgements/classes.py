@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dialeval.judgements.resampling import codes_of, resampled_sums, share_interval
+from dialeval.judgements.resampling import codes_of
+from dialeval.metrics.intervals import interval
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ def detection(
     predicted: Sequence[str],
     items: Sequence[Hashable] | None = None,
     *,
+    method: str = "auto",
     resamples: int = 1_000,
     seed: int = 0,
 ) -> Detection:
@@ -66,8 +68,10 @@ def detection(
             The decisions.
         items (`Sequence`, *optional*):
             The item of each decision; by default every row is an item.
+        method (`str`, *optional*, defaults to `"auto"`):
+            Method of the interval: see `dialeval.metrics.intervals.interval`.
         resamples (`int`, *optional*, defaults to 1000):
-            Bootstrap draws of items.
+            Bootstrap draws of items, for methods that draw them.
         seed (`int`, *optional*, defaults to 0):
             Seed of the bootstrap.
 
@@ -86,9 +90,7 @@ def detection(
     actual, decided = np.asarray(truth, dtype=object), np.asarray(predicted, dtype=object)
     correct = actual == decided
     unit, names = codes_of(list(items) if items is not None else list(range(len(truth))))
-    table = np.column_stack([np.bincount(unit, correct), np.bincount(unit)])
-    sums = resampled_sums(table, resamples, seed)
-    low, high = share_interval(sums[:, 0] / sums[:, 1], float(correct.mean()), len(names))
+    low, high = interval(correct, unit, method=method, resamples=resamples, seed=seed)
     return Detection(
         accuracy=float(correct.mean()),
         low=low,

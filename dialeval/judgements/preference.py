@@ -12,8 +12,8 @@ from dialeval.judgements.resampling import (
     codes_of,
     percentile_interval,
     resampled_sums,
-    share_interval,
 )
+from dialeval.metrics.intervals import IntervalSettings, interval
 
 OUTCOMES = ("win", "lose", "tie")
 _LIMIT = 12.0  # log-strengths of systems that never lose are infinite: e^12 is a share of .999994
@@ -48,12 +48,13 @@ def win_rate(
     outcomes: Sequence[str],
     groups: Sequence[Hashable] | None = None,
     *,
+    method: str = "auto",
     resamples: int = 1_000,
     seed: int = 0,
 ) -> WinRateResult:
     """Shares of wins, losses and ties (Li et al., 2017, Table 4), and an exact sign test.
 
-    Several judgements about an item are not independent, so the intervals draw whole items, and
+    Several judgements about an item are not independent, so the intervals are over items, and
     the sign test counts items: one is won if it has more wins than losses, and left out if it has
     equally many.
 
@@ -62,8 +63,10 @@ def win_rate(
             `win`, `lose` or `tie`, one per judgement.
         groups (`Sequence`, *optional*):
             The item of each judgement; by default every judgement is about another item.
+        method (`str`, *optional*, defaults to `"auto"`):
+            Method of the intervals: see `dialeval.metrics.intervals.interval`.
         resamples (`int`, *optional*, defaults to 1000):
-            Bootstrap draws of items.
+            Bootstrap draws of items, for methods that draw them.
         seed (`int`, *optional*, defaults to 0):
             Seed of the bootstrap.
 
@@ -90,7 +93,8 @@ def win_rate(
     table = np.zeros((len(names), 3))
     np.add.at(table, unit, marks)
     won, lost = (int((gap > 0).sum()) for gap in _gaps(table))
-    numbers = _shares_with_bounds(table, resamples, seed)
+    settings: IntervalSettings = {"method": method, "resamples": resamples, "seed": seed}
+    numbers = _shares_with_bounds(marks, unit, settings)
     p_value = float(binomtest(won, won + lost).pvalue) if won + lost else 1.0
     return {
         **numbers,  # type: ignore[typeddict-item]  # the names of shares and bounds are built
@@ -107,17 +111,16 @@ def _gaps(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return gap, -gap
 
 
-def _shares_with_bounds(table: np.ndarray, resamples: int, seed: int) -> dict[str, float]:
-    sums = np.vstack([table.sum(0), resampled_sums(table, resamples, seed)])
-    shares = sums / sums.sum(1, keepdims=True)  # the first row is the sample itself
-    columns = dict(zip(OUTCOMES, shares.T, strict=True))
-    columns["net"] = columns["win"] - columns["lose"]
+def _shares_with_bounds(
+    marks: np.ndarray, unit: np.ndarray, settings: IntervalSettings
+) -> dict[str, float]:
     numbers: dict[str, float] = {}
-    for name, values in columns.items():
-        least = -1.0 if name == "net" else 0.0
-        low, high = share_interval(values[1:], float(values[0]), len(table), least)
-        numbers |= {name: float(values[0]), f"{name}_low": low, f"{name}_high": high}
-    return numbers
+    for name, values in zip(OUTCOMES, marks.T, strict=True):
+        low, high = interval(values, unit, **settings)
+        numbers |= {name: float(values.mean()), f"{name}_low": low, f"{name}_high": high}
+    net = marks[:, 0] - marks[:, 1]
+    low, high = interval((1 + net) / 2, unit, **settings)  # from 0 to 1, as a share is
+    return numbers | {"net": float(net.mean()), "net_low": 2 * low - 1, "net_high": 2 * high - 1}
 
 
 @dataclass(frozen=True)

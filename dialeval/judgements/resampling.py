@@ -4,7 +4,6 @@ from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import binomtest
 
 _CELLS = 2_000_000  # counts in memory at once
 
@@ -48,47 +47,6 @@ def percentile_interval(values: np.ndarray, level: float = 0.95) -> tuple[float,
     tail = (1 - level) / 2
     low, high = np.quantile(finite, [tail, 1 - tail])
     return float(low), float(high)
-
-
-def share_interval(
-    drawn: np.ndarray, value: float, items: int, least: float = 0.0
-) -> tuple[float, float]:
-    """The 95 % interval of a share from its resamples; Wilson's where these are all the same.
-
-    If all judgements are the same, so is every resample, however few items there are.
-
-    Args:
-        drawn (`np.ndarray`):
-            The share in each resample.
-        value (`float`):
-            That of the sample.
-        items (`int`):
-            Number of independent items.
-        least (`float`, *optional*, defaults to 0.0):
-            The smallest possible value; the largest is 1.
-
-    Returns:
-        `tuple[float, float]`: The bounds.
-
-    Examples:
-        >>> low, high = share_interval(np.ones(100), 1.0, items=10)
-        >>> round(low, 4), high  # 10 / (10 + 1.96²)
-        (0.7225, 1.0)
-    """
-    if np.ptp(drawn) > 0:
-        return percentile_interval(drawn)
-    differ = share_that_may_differ(items)
-    return value - (value - least) * differ, value + (1 - value) * differ
-
-
-def share_that_may_differ(items: int) -> float:
-    """Wilson's upper bound of 0 in so many items: how many of all items may differ from these.
-
-    Examples:
-        >>> round(share_that_may_differ(10), 4)  # 1.96² / (10 + 1.96²)
-        0.2775
-    """
-    return float(binomtest(0, items).proportion_ci(method="wilson").high)
 
 
 def sums_interval(

@@ -7,7 +7,7 @@ scipy.stats takes longer to load than everything else here.
 from dialeval.metrics.adversuc import adversuc, auroc, tpr_at_fpr
 from dialeval.metrics.distinct import distinct
 from dialeval.metrics.ere import ere
-from dialeval.metrics.intervals import balanced_interval, interval, ratio_interval, wilson
+from dialeval.metrics.intervals import balanced_interval, interval, ratio_interval
 from dialeval.metrics.lengths import length_auroc, match_histogram, stratified_accuracy
 from dialeval.metrics.paired import approximate_randomisation, mcnemar, paired_bootstrap
 from dialeval.metrics.power import minimum_detectable, planted_power
@@ -16,6 +16,7 @@ from dialeval.metrics.registry import available, load
 from dialeval.metrics.relevance import relevance
 from dialeval.metrics.results import Result, results_to_json, signature
 from dialeval.metrics.robustness import robustness
+from dialeval.metrics.share_intervals import wilson
 from dialeval.metrics.significance import bootstrap_ratios, exchange_test, holm, sign_flip_test
 from dialeval.metrics.training_variance import with_seed_variance
 

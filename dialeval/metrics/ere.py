@@ -86,7 +86,8 @@ def ere(
         groups (`Sequence`, *optional*):
             Dialogue ids, the units of the intervals.
         method (`str`, *optional*, defaults to `"auto"`):
-            Method of the scenarios' intervals; the error's interval always uses percentiles.
+            Method of the scenarios' intervals; the error's interval always uses percentiles, by
+            `"auto"` further out where dialogues are few.
         level (`float`, *optional*, defaults to 0.95):
             Confidence level of the intervals.
         resamples (`int`, *optional*, defaults to 10000):
@@ -126,8 +127,10 @@ def ere(
     for index, (name, part) in enumerate(parts.items()):
         sums = resampled_sums(class_sums(*part), resamples, (seed, index))
         errors += np.abs(mean_of_ratios(sums) - gold[name]) / len(gold)
-    has_interval = all(result["n_groups"] > 1 for result in results.values())
-    low, high = percentiles(errors, level) if has_interval else (float("nan"), float("nan"))
+    fewest = min(result["n_groups"] for result in results.values())
+    low, high = float("nan"), float("nan")
+    if fewest > 1:
+        low, high = percentiles(errors, level, fewest if method == "auto" else None)
     return {
         "ere": float(np.mean([abs(result["deviation"]) for result in results.values()])),
         "low": low,

@@ -1,7 +1,8 @@
 """Intervals of means and ratios that take the dialogue as the unit.
 
-Responses of one dialogue are not independent, so whole dialogues are drawn with replacement. An
-interval is conditional on the trained evaluator: the variation over training seeds is not in it.
+Responses of one dialogue are not independent, so the variance is that between dialogues, or whole
+dialogues are drawn with replacement. An interval is conditional on the trained evaluator: the
+variation over training seeds is not in it.
 """
 
 from collections.abc import Callable
@@ -12,10 +13,10 @@ from numpy.typing import ArrayLike
 
 from dialeval.metrics.checks import Ids, both_kinds, numbers, units_of
 from dialeval.metrics.resampling import resampled_sums
+from dialeval.metrics.share_intervals import clustered_wilson, tails, wilson
 
 METHODS = ("auto", "bootstrap", "bca", "wilson")
 
-_NO_SPREAD = 1e-12
 Statistic = Callable[[np.ndarray], np.ndarray]  # (..., columns) -> (...)
 
 
@@ -28,57 +29,27 @@ class IntervalSettings(TypedDict, total=False):
     seed: int
 
 
-def wilson(successes: float, n: float, level: float = 0.95) -> tuple[float, float]:
-    """Interval of a share of independent trials (Wilson, 1927); also valid at 0 and at `n`.
-
-    Args:
-        successes (`float`):
-            How many trials succeeded.
-        n (`float`):
-            How many trials there were.
-        level (`float`, *optional*, defaults to 0.95):
-            Confidence level.
-
-    Returns:
-        `tuple[float, float]`: Lower and upper bound.
-
-    Examples:
-        >>> low, high = wilson(0, 10)
-        >>> low, round(high, 4)  # the upper bound is z² / (n + z²)
-        (0.0, 0.2775)
-    """
-    from scipy.stats import norm
-
-    if not 0 <= successes <= n or n <= 0:
-        raise ValueError(f"Expected 0 <= successes <= n and n > 0, got {successes:g} of {n:g}.")
-    z, share = norm.ppf(_tails(level)[1]), successes / n
-    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
-    low = 0.0 if successes == 0 else max(0.0, float(centre - half))
-    return low, 1.0 if successes == n else min(1.0, float(centre + half))
-
-
 def interval(
     values: ArrayLike,
     groups: Ids | None = None,
     *,
-    method: str = "bootstrap",
+    method: str = "auto",
     level: float = 0.95,
     resamples: int = 10_000,
     seed: int = 0,
 ) -> tuple[float, float]:
-    """Interval of the mean of one number per response, dialogues drawn with replacement.
+    """Interval of the mean of one number per response, with the dialogue as the unit.
 
     Args:
         values (`ArrayLike`):
             One number per response.
         groups (`Sequence`, *optional*):
             Dialogue ids, any hashables. Without them every response is a unit of its own.
-        method (`str`, *optional*, defaults to `"bootstrap"`):
-            `"bootstrap"` (percentiles), `"bca"` (Efron, 1987), `"wilson"` (values 0 and 1, one
-            per dialogue), or `"auto"`: Wilson where it is valid; where all values are the same
-            share, such as 1, or .5 for ties, every resample is the same too, and Wilson's bound
-            says how many dialogues might differ. Percentiles elsewhere.
+        method (`str`, *optional*, defaults to `"auto"`):
+            `"auto"` is Wilson's for dialogues where all values are from 0 to 1, as decisions are
+            (see [`clustered_wilson`]), and draws dialogues elsewhere, widened for few of them (see
+            [`sums_interval`]). `"bootstrap"` (percentiles) and `"bca"` (Efron, 1987) draw
+            dialogues; `"wilson"` needs values 0 and 1, one per dialogue.
         level (`float`, *optional*, defaults to 0.95):
             Confidence level.
         resamples (`int`, *optional*, defaults to 10000):
@@ -90,50 +61,22 @@ def interval(
         `tuple[float, float]`: Lower and upper bound; NaN twice if there is only one dialogue.
 
     Examples:
-        >>> interval([1, 0, 1, 0, 1, 1], "aabbcc", resamples=1_000)  # means .5, .5 and 1
+        >>> interval([1, 0, 1, 0, 1, 1], "aabbcc", method="bootstrap", resamples=1_000)
         (0.5, 1.0)
-        >>> [round(bound, 3) for bound in interval([0.5] * 10, method="auto")]  # ties only
+        >>> [round(bound, 2) for bound in interval([1, 0, 1, 0, 1, 1], "aabbcc")]  # 3 are few
+        [0.12, 0.97]
+        >>> [round(bound, 3) for bound in interval([0.5] * 10)]  # ties only
         [0.361, 0.639]
     """
     array = numbers(values)
     unit = units_of(len(array), groups)
-    sizes = np.bincount(unit)
-    if method == "auto" and np.ptp(array) == 0 and 0 < array[0] < 1:
-        return constant_bounds(float(array[0]), len(sizes), level=level)
-    method = _resolve_method(method, array, sizes)
+    table = np.column_stack([np.bincount(unit, array), np.bincount(unit)])
+    _check_method(method, array, table[:, 1])
     if method == "wilson":
-        return wilson(array.mean() * len(sizes), len(sizes), level)
-    sums = np.bincount(unit, array)
-    return ratio_interval(sums, sizes, method=method, level=level, resamples=resamples, seed=seed)
-
-
-def constant_bounds(
-    value: float, n: float, least: float = 0.0, *, level: float = 0.95
-) -> tuple[float, float]:
-    """Bounds of a mean of which all `n` units have the same value.
-
-    None of the units was seen to differ, so the share of all units that do is at most Wilson's
-    bound of 0 in n, and these could have any value from the least to 1.
-
-    Args:
-        value (`float`):
-            What every unit has.
-        n (`float`):
-            Number of units.
-        least (`float`, *optional*, defaults to 0.0):
-            The smallest value that is possible; 1 is the largest.
-        level (`float`, *optional*, defaults to 0.95):
-            Confidence level.
-
-    Returns:
-        `tuple[float, float]`: Lower and upper bound.
-
-    Examples:
-        >>> [round(bound, 3) for bound in constant_bounds(1.0, 10)]  # that of Wilson
-        [0.722, 1.0]
-    """
-    differ = wilson(0, n, level)[1]
-    return value - (value - least) * differ, value + (1 - value) * differ
+        return wilson(array.sum(), len(array), level)
+    if method == "auto" and _are_shares(array):
+        return clustered_wilson(table, float(array.var()), level)
+    return sums_interval(table, ratio, method=method, level=level, resamples=resamples, seed=seed)
 
 
 def balanced_interval(
@@ -146,14 +89,12 @@ def balanced_interval(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> tuple[float, float]:
-    """Interval of the mean of two classes' means, dialogues drawn with replacement.
+    """Interval of the mean of two classes' means, with the dialogue as the unit.
 
-    The methods are those of `interval`, but Wilson also needs classes of equal size. Where all
-    values are 0 or all are 1 its n is 4 / (1 / n_1 + 1 / n_0) with the classes' numbers of
-    dialogues, so that a small class makes it small, or the number of dialogues if that is less.
-    Where every resample is the same for another reason, as with an evaluator that calls every
-    response human, it is Wilson's too, with that first n: such an evaluator has not shown that
-    nothing can be detected.
+    The methods are those of `interval`, but `"wilson"` also needs classes of equal size. An
+    evaluator that calls every response human is correct in half of the cases for certain, and has
+    not shown that nothing can be detected: by `"auto"` its interval is that of as many independent
+    decisions as there are dialogues.
 
     Args:
         values (`ArrayLike`):
@@ -161,7 +102,7 @@ def balanced_interval(
         labels (`ArrayLike`):
             The class of each response, 1 or 0.
         groups (`Sequence`, *optional*):
-            Dialogue ids, the units that are drawn.
+            Dialogue ids, the units.
         method (`str`, *optional*, defaults to `"auto"`):
             As in `interval`.
         level (`float`, *optional*, defaults to 0.95):
@@ -182,42 +123,36 @@ def balanced_interval(
     positive = both_kinds(labels)
     array = numbers(values, length=len(positive))
     unit = units_of(len(array), groups)
-    sizes = np.bincount(unit)
-    equal = bool(2 * positive.sum() == len(positive))
-    chosen = _resolve_method(method, array, sizes, equal)
-    if chosen == "wilson" and equal and sizes.max() == 1:
+    _check_method(method, array, np.bincount(unit), bool(2 * positive.sum() == len(positive)))
+    if method == "wilson":
         return wilson(array.sum(), len(array), level)
     table = class_sums(array, positive, unit)
-    n = float(4 / (1 / np.count_nonzero(table[:, 1]) + 1 / np.count_nonzero(table[:, 3])))
-    if chosen == "wilson":
-        n = min(n, len(sizes))
-        return wilson(n * array[0], n, level)
-    low, high = sums_interval(
-        table, mean_of_ratios, method=chosen, level=level, resamples=resamples, seed=seed
+    if method == "auto" and _are_shares(array):
+        variance = (array[positive].var() + array[~positive].var()) / 2
+        return clustered_wilson(table, float(variance), level)
+    return sums_interval(
+        table, mean_of_ratios, method=method, level=level, resamples=resamples, seed=seed
     )
-    if method == "auto" and high - low < _NO_SPREAD and set(array.tolist()) <= {0.0, 1.0}:
-        return wilson(n * float(mean_of_ratios(table.sum(0))), n, level)
-    return low, high
 
 
 def ratio_interval(
     parts: ArrayLike,
     wholes: ArrayLike,
     *,
-    method: str = "bootstrap",
+    method: str = "auto",
     level: float = 0.95,
     resamples: int = 10_000,
     seed: int = 0,
 ) -> tuple[float, float]:
-    """Interval of a ratio of sums over units, such as correct decisions over responses.
+    """Interval of a ratio of sums over units, such as words over responses.
 
     Args:
         parts (`ArrayLike`):
             Numerator of each unit.
         wholes (`ArrayLike`):
             Denominator of each unit.
-        method (`str`, *optional*, defaults to `"bootstrap"`):
-            `"bootstrap"` (percentiles) or `"bca"`.
+        method (`str`, *optional*, defaults to `"auto"`):
+            As in [`sums_interval`].
         level (`float`, *optional*, defaults to 0.95):
             Confidence level.
         resamples (`int`, *optional*, defaults to 10000):
@@ -241,7 +176,7 @@ def sums_interval(
     table: ArrayLike,
     statistic: Statistic,
     *,
-    method: str = "bootstrap",
+    method: str = "auto",
     level: float = 0.95,
     resamples: int = 10_000,
     seed: int = 0,
@@ -256,7 +191,8 @@ def sums_interval(
             What each unit adds to the sums, shape `(units, columns)`.
         statistic (`Callable`):
             Maps sums of shape `(..., columns)` to numbers of shape `(...)`.
-        method (`str`, *optional*, defaults to `"bootstrap"`):
+        method (`str`, *optional*, defaults to `"auto"`):
+            `"auto"` (percentiles, further out where units are few: see [`percentiles`]),
             `"bootstrap"` (percentiles) or `"bca"`.
         level (`float`, *optional*, defaults to 0.95):
             Confidence level.
@@ -272,25 +208,52 @@ def sums_interval(
         >>> sums_interval([[1, 2], [2, 4]], lambda sums: sums[..., 0] / sums[..., 1])
         (0.5, 0.5)
     """
-    if method not in ("bootstrap", "bca"):
-        raise ValueError(f"Unknown method {method!r}. Choose bootstrap or bca.")
-    units, tails = np.asarray(table, dtype=float), _tails(level)
+    if method not in ("auto", "bootstrap", "bca"):
+        raise ValueError(f"Unknown method {method!r}. Choose auto, bootstrap or bca.")
+    units, bounds = np.asarray(table, dtype=float), tails(level)
     if len(units) < 2:  # one unit has no spread
         return float("nan"), float("nan")
     resampled = statistic(resampled_sums(units, resamples, seed))
+    if method == "auto":
+        return percentiles(resampled, level, len(units))
     if method == "bca":
-        tails = _bca(units, statistic, resampled[np.isfinite(resampled)], tails)
-    return _quantiles(resampled, tails)
+        bounds = _bca(units, statistic, resampled[np.isfinite(resampled)], bounds)
+    return _quantiles(resampled, bounds)
 
 
-def percentiles(resampled: np.ndarray, level: float = 0.95) -> tuple[float, float]:
+def percentiles(
+    resampled: np.ndarray, level: float = 0.95, units: int | None = None
+) -> tuple[float, float]:
     """The bounds of the middle `level` of resampled numbers, ignoring those that are not finite.
+
+    A bootstrap of n units has a standard error that is too small by sqrt(1 - 1 / n), and takes it
+    for known. With the number of units the bounds lie further out, where those of Student's t
+    would (Hesterberg, 2015, sec. 4.1.3): with 10 units at 0.9 % and 99.1 %.
+
+    Args:
+        resampled (`np.ndarray`):
+            The statistic in each resample.
+        level (`float`, *optional*, defaults to 0.95):
+            Confidence level.
+        units (`int`, *optional*):
+            Number of units that were drawn from; without it, plain percentiles.
+
+    Returns:
+        `tuple[float, float]`: Lower and upper bound.
 
     Examples:
         >>> percentiles(np.arange(101.0), 0.5)
         (25.0, 75.0)
+        >>> low, high = percentiles(np.arange(101.0), 0.5, units=5)
+        >>> round(low, 1), round(high, 1)
+        (20.4, 79.6)
     """
-    return _quantiles(resampled, _tails(level))
+    from scipy.stats import norm, t
+
+    bounds = tails(level)
+    if units is not None and units > 1:
+        bounds = norm.cdf(t.ppf(bounds, units - 1) * np.sqrt(units / (units - 1)))
+    return _quantiles(resampled, bounds)
 
 
 def ratio(sums: np.ndarray) -> np.ndarray:
@@ -337,13 +300,13 @@ def class_sums(values: np.ndarray, labels: np.ndarray, unit: np.ndarray) -> np.n
 
 
 def _bca(
-    table: np.ndarray, statistic: Statistic, resampled: np.ndarray, tails: np.ndarray
+    table: np.ndarray, statistic: Statistic, resampled: np.ndarray, bounds: np.ndarray
 ) -> np.ndarray:
     """The tails, shifted by the bias of the resamples and the skew of the jackknife."""
     from scipy.stats import norm
 
     if not len(resampled):
-        return tails
+        return bounds
     rows, counts = np.unique(table, axis=0, return_counts=True)
     total = counts @ rows
     value, jackknife = statistic(total), statistic(total - rows)
@@ -355,34 +318,28 @@ def _bca(
     below = ((resampled < value).mean() + (resampled <= value).mean()) / 2  # ties count half
     n = len(resampled)
     bias = norm.ppf(np.clip(below, 0.5 / n, 1 - 0.5 / n))
-    shifted = bias + norm.ppf(tails)
+    shifted = bias + norm.ppf(bounds)
     return norm.cdf(bias + shifted / (1 - skew * shifted))
 
 
-def _quantiles(resampled: np.ndarray, tails: np.ndarray) -> tuple[float, float]:
+def _quantiles(resampled: np.ndarray, bounds: np.ndarray) -> tuple[float, float]:
     finite = resampled[np.isfinite(resampled)]
     if not len(finite):
         return float("nan"), float("nan")
-    low, high = np.quantile(finite, tails)
+    low, high = np.quantile(finite, bounds)
     return float(low), float(high)
 
 
-def _resolve_method(method: str, values: np.ndarray, sizes: np.ndarray, equal: bool = True) -> str:
+def _check_method(method: str, values: np.ndarray, sizes: np.ndarray, equal: bool = True) -> None:
     if method not in METHODS:
         raise ValueError(f"Unknown method {method!r}. Choose one of {', '.join(METHODS)}.")
-    binary = bool(np.isin(values, (0, 1)).all())
-    trials = binary and sizes.max() == 1 and equal
+    trials = np.isin(values, (0, 1)).all() and sizes.max() == 1 and equal
     if method == "wilson" and not trials:
         raise ValueError(
             "Wilson's interval needs values 0 and 1, one in each group, and classes of equal size. "
-            'Pass method="bootstrap", or "auto" to use it only where it is valid.'
+            'Pass method="auto", which needs neither.'
         )
-    if method == "auto":
-        return "wilson" if trials or (binary and np.ptp(values) == 0) else "bootstrap"
-    return method
 
 
-def _tails(level: float) -> np.ndarray:
-    if not 0 < level < 1:
-        raise ValueError(f"`level` is a share between 0 and 1, such as 0.95, not {level:g}.")
-    return np.array([(1 - level) / 2, (1 + level) / 2])
+def _are_shares(values: np.ndarray) -> bool:
+    return bool(values.min() >= 0 and values.max() <= 1)

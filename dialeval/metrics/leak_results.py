@@ -22,7 +22,7 @@ class Leak:
         accuracy (`float`):
             Balanced accuracy of the rule; 0.5 is chance.
         low, high (`float`):
-            95 % percentile bootstrap interval over dialogues.
+            95 % interval over dialogues.
         p_value, p_holm (`float`):
             One-sided, against chance; and adjusted for the number of traits.
         significant (`bool`):

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dialeval.metrics.checks import Ids, units_of
-from dialeval.metrics.intervals import wilson
+from dialeval.metrics.intervals import percentiles
 from dialeval.metrics.resampling import resampled_sums
+from dialeval.metrics.share_intervals import clustered_wilson
 
 
 def minimum_interval(
@@ -23,12 +24,13 @@ def minimum_interval(
 ) -> tuple[float, float]:
     """Interval of the lowest true mean of several columns, dialogues drawn with replacement.
 
-    All columns share the draws, so their correlation counts. The lower bound is the lowest of the
-    plain lower bounds: it is too high only if that of the truly lowest column is. The upper bound
-    adds to the observed minimum what the columns that may be the lowest fell short of their true
-    means together: the upper quantile of the largest shortfall in a resample. Those are the columns
+    All columns share the draws, so their correlation counts. The lower bound is the lowest of those
+    of `interval`: it is too high only if that of the truly lowest column is. The upper bound adds
+    to the observed minimum what the columns that may be the lowest fell short of their true means
+    together: the upper quantile of the largest shortfall in a resample. Those are the columns
     within sqrt(ln n) standard errors of the minimum, as in moment selection (Andrews and Soares,
-    2010). With one column, or one that is far below all others, it is nearly the plain interval.
+    2010). It is never below that of `interval` for the lowest column; with one column, or one that
+    is far below all others, it is nearly the same.
 
     Args:
         values (`ArrayLike`):
@@ -55,24 +57,23 @@ def minimum_interval(
     table = np.asarray(values, dtype=float)
     if table.ndim != 2 or not table.size:
         raise ValueError(f"Expected numbers in rows and columns, got the shape {table.shape}.")
-    if not 0 < level < 1:
-        raise ValueError(f"`level` is a share between 0 and 1, such as 0.95, not {level:g}.")
     unit = units_of(len(table), groups)
     sizes = np.bincount(unit)
     if len(sizes) < 2:
         return float("nan"), float("nan")
     sums = np.column_stack([*(np.bincount(unit, column) for column in table.T), sizes])
-    drawn = resampled_sums(sums, resamples, seed)
-    means, tail = drawn[:, :-1] / drawn[:, -1:], (1 - level) / 2
     observed = table.mean(0)
     worst = int(observed.argmin())
-    if np.ptp(means[:, worst]) == 0:  # all correct or all wrong: every resample is the same
-        return wilson(observed[worst] * len(sizes), len(sizes), level)
+    bounds = [
+        clustered_wilson(sums[:, [column, -1]], float(table[:, column].var()), level)
+        for column in range(len(observed))
+    ]
+    drawn = resampled_sums(sums, resamples, seed)
+    means = drawn[:, :-1] / drawn[:, -1:]
     contenders = _contenders(means, observed, len(sizes))
     shortfall = (observed - means)[:, contenders].max(1)
-    low = float(np.quantile(means, tail, axis=0).min())
-    high = float(observed[worst] + np.quantile(shortfall, 1 - tail))
-    return low, min(1.0, high)
+    high = float(observed[worst]) + percentiles(shortfall, level, len(sizes))[1]
+    return min(low for low, _ in bounds), min(1.0, max(high, bounds[worst][1]))
 
 
 def _contenders(means: np.ndarray, observed: np.ndarray, units: int) -> np.ndarray:

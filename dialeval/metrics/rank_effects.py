@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import brunnermunzel, mannwhitneyu, norm, rankdata
 
 from dialeval.metrics.checks import numbers
-from dialeval.metrics.intervals import wilson
+from dialeval.metrics.share_intervals import wilson
 
 
 class RankEffect(TypedDict):

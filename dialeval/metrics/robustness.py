@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from dialeval.metrics.adversuc import predicted_human
 from dialeval.metrics.checks import Ids, numbers, units_of, zeros_and_ones
-from dialeval.metrics.intervals import IntervalSettings, interval
+from dialeval.metrics.intervals import IntervalSettings, interval, ratio_interval
 
 _MISSING = (None, None, None)
 
@@ -68,8 +68,8 @@ def robustness(
         groups (`Sequence`, *optional*):
             Dialogue ids, the units of the intervals.
         method (`str`, *optional*, defaults to `"auto"`):
-            Method of the intervals of shares, as in `interval`; those of score changes use
-            percentiles, unless it is `"bca"`.
+            Method of the intervals of shares, as in `interval`; those of score changes draw
+            dialogues, also by `"auto"`.
         level (`float`, *optional*, defaults to 0.95):
             Confidence level of the intervals.
         resamples (`int`, *optional*, defaults to 10000):
@@ -121,9 +121,8 @@ def robustness(
 def _changes(
     changed: np.ndarray, score_change: np.ndarray, units: np.ndarray, settings: IntervalSettings
 ) -> ChangeResult:
-    method = "bca" if settings["method"] == "bca" else "bootstrap"  # scores are not 0 or 1
     decisions = _mean_and_interval(changed, units, settings)
-    scores = _mean_and_interval(score_change, units, {**settings, "method": method})
+    scores = _score_change(score_change, units, settings)
     return {
         "n": len(changed),
         "decisions_changed": decisions[0],
@@ -141,3 +140,14 @@ def _mean_and_interval(
     if not len(values):
         return _MISSING
     return float(np.mean(values)), *interval(values, units, **settings)
+
+
+def _score_change(
+    changes: np.ndarray, units: np.ndarray, settings: IntervalSettings
+) -> tuple[float, float, float] | tuple[None, None, None]:
+    """The mean change of scores, which is no share: it may be negative."""
+    if not len(changes):
+        return _MISSING
+    method = "auto" if settings["method"] == "wilson" else settings["method"]
+    sums = np.bincount(units, changes), np.bincount(units)
+    return float(changes.mean()), *ratio_interval(*sums, **{**settings, "method": method})

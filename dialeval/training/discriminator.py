@@ -13,8 +13,8 @@ from dialeval._version import __version__
 from dialeval.dialogues import BadInput, Passages
 from dialeval.dialogues.splits import row_hashes
 from dialeval.files import remove_dir
+from dialeval.metrics.intervals import interval
 from dialeval.metrics.results import Result
-from dialeval.metrics.significance import bootstrap_ratios
 from dialeval.metrics.training_results import StepProgress, TrainingResults
 from dialeval.models.adapters import merge_lora
 from dialeval.registry import unknown_name
@@ -228,10 +228,7 @@ def held_out_accuracy(name: str, evaluator: Scorer, pairs: Passages, seed: int) 
 def _accuracy(
     name: str, corpus: str, correct: np.ndarray, dialogue: np.ndarray, signature: str, seed: int
 ) -> Result:
-    _, unit = np.unique(dialogue, return_inverse=True)
-    sums, sizes = np.bincount(unit, correct), np.bincount(unit)
-    drawn = bootstrap_ratios(sums[:, None], sizes, seed)[:, 0]
-    low, high = (float(bound) for bound in np.percentile(drawn, [2.5, 97.5]))
+    low, high = interval(correct, dialogue.tolist(), seed=seed)
     return Result(
         "accuracy", "", name, float(correct.mean()), low, high, len(correct), signature,
         {"corpus": corpus},

@@ -18,6 +18,7 @@ _INPUTS = """
 Args:
     predictions (`list[str]`): `win`, `lose` or `tie`, one per judgement.
     groups (`list`): The item of each judgement; intervals and test treat items as the units.
+    method (`str`): Method of the intervals: "auto", or "bootstrap", which draws items.
     resamples (`int`): Bootstrap draws of items. Defaults to 1000.
     seed (`int`): Seed of the bootstrap. Defaults to 0.
 

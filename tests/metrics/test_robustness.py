@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dialeval.metrics import interval, robustness, wilson
+from dialeval.metrics import interval, ratio_interval, robustness, wilson
 
 NORMAL = [0.9, 0.8, 0.2, 0.6, 0.7, 0.5]
 PERTURBED = [0.1, 0.9, 0.4, 0.4, 0.7, 0.4]
@@ -28,11 +28,13 @@ def test_by_hand():
 
 def test_shares_have_intervals():
     result = robustness(NORMAL, PERTURBED, SHOULD_CHANGE)
-    assert (result["over_stability_low"], result["over_stability_high"]) == wilson(2, 3)
+    assert (result["over_stability_low"], result["over_stability_high"]) == interval([1, 0, 1])
     part = result["should_change"]
-    assert (part["decisions_changed_low"], part["decisions_changed_high"]) == wilson(1, 3)
+    assert (part["decisions_changed_low"], part["decisions_changed_high"]) == interval([0, 1, 0])
     score_changes = np.subtract(PERTURBED, NORMAL)[:3]
-    assert (part["score_change_low"], part["score_change_high"]) == interval(score_changes)
+    assert (part["score_change_low"], part["score_change_high"]) == ratio_interval(
+        score_changes, np.ones(3)
+    )
 
 
 def test_dialogues_are_the_units():

@@ -21,8 +21,8 @@ from dialeval.files import last_complete
 from dialeval.hub.kinds import recognise
 from dialeval.hub.model_cards import card_of
 from dialeval.metrics.game_results import GameResults
-from dialeval.metrics.intervals import wilson
 from dialeval.metrics.minimum import minimum_interval
+from dialeval.metrics.share_intervals import wilson
 from dialeval.protocols.att import (
     AttRun,
     AttStudy,

@@ -186,5 +186,5 @@ def bound_of(
         rates.append(float(mean_of_ratios(table.sum(0))))
         draws.append(mean_of_ratios(resampled_sums(table, resamples, int(rng.integers(2**31)))))
     ratios = np.minimum(1, draws[1] / np.maximum(draws[0], 1e-9))
-    low, high = percentiles(ratios, level)
+    low, high = percentiles(ratios, level, min(int(unit.max()) + 1 for unit in units))
     return Bound(min(1.0, rates[1] / max(rates[0], 1e-9)), low, high)

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from dialeval.metrics.audit_results import ScoreBin
-from dialeval.metrics.intervals import wilson
+from dialeval.metrics.intervals import percentiles
 from dialeval.metrics.mixture import (
     densities,
     likelihood_share,
     moment_share,
     resampled_sums,
 )
+from dialeval.metrics.share_intervals import wilson
 from dialeval.metrics.training_variance import with_seed_variance
 from dialeval.protocols.audit.scoring import BinnedScores, Histograms
 
@@ -63,9 +64,9 @@ def estimate_share(
     rng = np.random.default_rng(seed)
     draws = [resampled_sums(table, resamples, rng) for table in scaled(sums, len(scores.seeds))]
     shares = likelihood_share(*draws)
-    low, high = np.quantile(shares, [(1 - level) / 2, (1 + level) / 2])
+    low, high = percentiles(shares, level, min(map(len, sums)))
     seeds = tuple(float(likelihood_share(*parts)) for parts in scores.seeds)
-    low, high = with_seed_variance(value, float(low), float(high), seeds, level)
+    low, high = with_seed_variance(value, low, high, seeds, level)
     # At 0 and 1 all resamples may be equal; no sample of n dialogues shows more than this.
     least = wilson(value * len(sums[0]), len(sums[0]), level)
     moments = float(moment_share(*totals))

@@ -19,7 +19,7 @@ from dialeval.metrics.cocoa_results import (
     CocoaVerdict,
     attention_verdict,
 )
-from dialeval.metrics.intervals import wilson
+from dialeval.metrics.intervals import interval
 from dialeval.metrics.paired import paired_bootstrap
 from dialeval.metrics.results import RESULTS, Result, plain, signature, versions
 from dialeval.metrics.training_results import StepProgress
@@ -241,7 +241,7 @@ class _Study:
         """Completion rate, turns and selections of an agent under a channel."""
         for metric, key in METRICS.items():
             values = np.array([row[key] for row in rows], dtype=float)
-            low, high = self._interval(metric, values)
+            low, high = interval(values, resamples=self.run.resamples, seed=self.run.seed)
             details: dict[str, Any] = {"channel": channel}
             if normal is not None and channel != NORMAL:
                 before = np.array([row[key] for row in normal], dtype=float)
@@ -255,14 +255,6 @@ class _Study:
                     self.signature, details,
                 )
             )  # fmt: skip
-
-    def _interval(self, metric: str, values: np.ndarray) -> tuple[float, float]:
-        if metric == "completion_rate":
-            return wilson(int(values.sum()), len(values))
-        rng = np.random.default_rng(self.run.seed)
-        draws = rng.integers(0, len(values), (self.run.resamples, len(values)))
-        low, high = np.percentile(values[draws].mean(1), [2.5, 97.5])
-        return float(low), float(high)
 
     def _add_verdict(self, name: str) -> None:
         rows = {

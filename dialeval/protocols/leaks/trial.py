@@ -6,9 +6,9 @@ import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
 from dialeval.dialogues.storage import Passages
-from dialeval.metrics.intervals import wilson
 from dialeval.metrics.leak_results import Leak
-from dialeval.metrics.significance import bootstrap_ratios, exchange_test, holm, sign_flip_test
+from dialeval.metrics.share_intervals import clustered_wilson
+from dialeval.metrics.significance import exchange_test, holm, sign_flip_test
 from dialeval.protocols.leaks.features import Feature, Rule
 from dialeval.protocols.leaks.rows import Rows
 
@@ -18,18 +18,8 @@ class _Trial:
     """Outcome of each rule on the test half, one entry per feature."""
 
     accuracy: np.ndarray
-    ratios: np.ndarray  # (resamples, features) accuracies
+    bounds: list[tuple[float, float]]
     p_values: list[float]
-    dialogues: int
-
-    @property
-    def interval(self) -> np.ndarray:
-        """Bounds of the accuracies; Wilson's where a rule is always right, or always wrong."""
-        bounds = np.percentile(self.ratios, [2.5, 97.5], axis=0)
-        for value in (0.0, 1.0):
-            limits = wilson(value * self.dialogues, self.dialogues)
-            bounds[:, self.accuracy == value] = np.array(limits)[:, None]
-        return bounds
 
 
 class Examples:
@@ -73,7 +63,6 @@ def measure_leaks(
     pairs = list(zip(features, rules, strict=True))
     predicted = np.column_stack([rule(feature.values) for feature, rule in pairs])  # for human
     trial = (_paired_trial if rows.paired else _unpaired_trial)(predicted, rows, seed)
-    low, high = trial.interval
     adjusted = holm(trial.p_values)
     return [
         Leak(
@@ -82,8 +71,8 @@ def measure_leaks(
             human=feature.mean(rows.test & rows.is_human),
             system=feature.mean(rows.test & ~rows.is_human),
             accuracy=float(trial.accuracy[index]),
-            low=float(low[index]),
-            high=float(high[index]),
+            low=trial.bounds[index][0],
+            high=trial.bounds[index][1],
             p_value=trial.p_values[index],
             p_holm=float(adjusted[index]),
             significant=bool(adjusted[index] <= alpha),
@@ -121,24 +110,45 @@ def _paired_trial(predicted: np.ndarray, rows: Rows, seed: int) -> _Trial:
     correct = human + size[:, None] - system  # (dialogues, features)
     return _Trial(
         accuracy=correct.sum(0) / (2 * size.sum()),
-        ratios=bootstrap_ratios(correct, 2 * size, seed),
+        bounds=_bounds(human, size, size[:, None] - system, size),
         p_values=[sign_flip_test(column, seed) for column in (human - system).T],
-        dialogues=len(size),
     )
 
 
 def _unpaired_trial(predicted: np.ndarray, rows: Rows, seed: int) -> _Trial:
     human, human_size = _per_dialogue(predicted, rows.test & rows.is_human, rows)
     system, system_size = _per_dialogue(predicted, rows.test & ~rows.is_human, rows)
-    drawn_human = bootstrap_ratios(human, human_size, seed)
-    drawn_system = bootstrap_ratios(system, system_size, seed + 1)
     rates = (human / human_size[:, None]).T, (system / system_size[:, None]).T
     return _Trial(
         accuracy=(1 + human.sum(0) / human_size.sum() - system.sum(0) / system_size.sum()) / 2,
-        ratios=(1 + drawn_human - drawn_system) / 2,
+        bounds=_bounds(*_padded(human, human_size, system_size[:, None] - system, system_size)),
         p_values=[exchange_test(*columns, seed) for columns in zip(*rates, strict=True)],
-        dialogues=min(len(human_size), len(system_size)),
     )
+
+
+def _bounds(
+    human: np.ndarray, human_size: np.ndarray, system: np.ndarray, system_size: np.ndarray
+) -> list[tuple[float, float]]:
+    """Intervals of the mean of both sides' accuracies, from correct decisions by dialogue."""
+    rates = np.stack([human.sum(0) / human_size.sum(), system.sum(0) / system_size.sum()])
+    variances = (rates * (1 - rates)).mean(0)
+    return [
+        clustered_wilson(np.column_stack([one, human_size, two, system_size]), float(variance))
+        for one, two, variance in zip(human.T, system.T, variances, strict=True)
+    ]
+
+
+def _padded(
+    human: np.ndarray, human_size: np.ndarray, system: np.ndarray, system_size: np.ndarray
+) -> list[np.ndarray]:
+    """The same for dialogues that have only one side: zeros on the other one."""
+
+    def pad(part: np.ndarray, before: int, after: int) -> np.ndarray:
+        return np.pad(part, [(before, after)] + [(0, 0)] * (part.ndim - 1))
+
+    first, second = len(human_size), len(system_size)
+    sides = [pad(part, 0, second) for part in (human, human_size)]
+    return sides + [pad(part, first, 0) for part in (system, system_size)]
 
 
 def _per_dialogue(

@@ -9,7 +9,8 @@ import numpy as np
 from dialeval.judgements import Detection, Judgement, detection
 from dialeval.judgements.agreement import agreement, count_table, fleiss_pi, majority_answers
 from dialeval.judgements.items import order_key
-from dialeval.judgements.resampling import codes_of, resampled_sums, share_interval
+from dialeval.judgements.resampling import codes_of
+from dialeval.metrics.intervals import interval
 from dialeval.metrics.judgement_results import MAJORITY, PEOPLE
 from dialeval.metrics.results import Result
 from dialeval.protocols.people.scores import MetricScores
@@ -111,10 +112,8 @@ def which_is_human(
         chosen = [row for row in rows if row.system == system]
         credits = np.array([_RECOGNISED.get(row.answer, 0.5) for row in chosen])
         unit, items = codes_of([row.item for row in chosen])
-        table = np.column_stack([np.bincount(unit, credits), np.bincount(unit)])
-        sums = resampled_sums(table, resamples, seed)
         value = float(credits.mean())
-        low, high = share_interval(sums[:, 0] / sums[:, 1], value, len(items))
+        low, high = interval(credits, unit, resamples=resamples, seed=seed)
         details = {"n_items": len(items), "pairs": True}
         details |= _agreement_details(chosen, resamples, seed)
         yield Result("detection", system, PEOPLE, value, low, high, len(chosen), signature, details)

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from dialeval.metrics.checks import encode_ids
-from dialeval.metrics.intervals import percentiles, wilson
+from dialeval.metrics.intervals import percentiles
 from dialeval.metrics.overlap import bleu
-from dialeval.metrics.paired import least_p
+from dialeval.metrics.paired import least_p, small_sample_p
 from dialeval.metrics.resampling import resampled_sums
 from dialeval.metrics.robustness_results import Estimate
+from dialeval.metrics.share_intervals import wilson
 
 UNBOUNDED = (-np.inf, np.inf)
 Statistic = Callable[[np.ndarray], np.ndarray]  # (..., columns) -> (...)
@@ -129,7 +130,8 @@ def effects(
         value = float(part.statistic(table[:, start:end].sum(0)))
         resampled = part.statistic(sums[:, start:end]) if len(sums) else np.empty(0)
         low, high = _interval(value, resampled, len(table), level, part.range)
-        p_value = max(_p_value(resampled), least_p(len(table)))
+        p_value = small_sample_p(_p_value(resampled), len(table))
+        p_value = max(p_value, least_p(len(table)))
         results[name] = Effect(value, low, high, p_value, part.n, len(table))
         start = end
     return results
@@ -141,7 +143,7 @@ def _interval(
     resampled = resampled[np.isfinite(resampled)]
     if not len(resampled) or not np.isfinite(value):
         return float("nan"), float("nan")
-    low, high = percentiles(resampled, level)
+    low, high = percentiles(resampled, level, dialogues)
     if np.ptp(resampled) < 1e-12:
         width = wilson(0, dialogues, level)[1]
         low, high = value - width, value + width

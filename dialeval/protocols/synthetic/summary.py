@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dialeval.metrics.intervals import wilson
+from dialeval.metrics.share_intervals import wilson
 from dialeval.metrics.significance import holm
 from dialeval.protocols.evaluation.verdict import ALPHA
 from dialeval.protocols.synthetic.study import Planted, Trial
