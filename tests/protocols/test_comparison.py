@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
-from scipy.stats import norm
+from scipy.stats import norm, t
 from statsmodels.stats.contingency_tables import mcnemar as reference_mcnemar
 from statsmodels.stats.multitest import multipletests
 
@@ -107,7 +107,8 @@ def test_difference_p_and_mcnemar_agree_with_independent_ones(write_run):
     flipped = np.abs(rng.choice([-1, 1], (20_000, len(units))) @ units)
     assert pair.p == pytest.approx((flipped >= abs(units.sum()) - 1e-9).mean(), abs=0.01)
     draws = units[rng.integers(len(units), size=(20_000, len(units)))].sum(1) / n
-    expected = np.quantile(draws, [0.025, 0.975])
+    tails = norm.cdf(t.ppf([0.025, 0.975], len(units) - 1) * np.sqrt(80 / 79))  # of 80 dialogues
+    expected = np.quantile(draws, tails)
     np.testing.assert_allclose([pair.low, pair.high], expected, atol=0.004)
     assert pair.dialogues == n // size
 

@@ -232,7 +232,7 @@ def test_identical_files_are_at_chance_in_everything():
     texts = sentences()
     report = compare(texts, texts)
     for leak in (*report.format, *report.content):
-        assert (leak.accuracy, leak.low, leak.high) == (0.5, 0.5, 0.5)
+        assert leak.accuracy == 0.5 and leak.low < 0.5 < leak.high
         assert (leak.p_value, leak.p_holm) == (1.0, 1.0)
         assert leak.human == leak.system and not leak.significant
 
