@@ -21,7 +21,7 @@ Args:
     references (`list[int]`): 1 where a human wrote the response, 0 where a machine did.
     threshold (`float`): Score from which a response is predicted human. Defaults to 0.5.
     higher_is_human (`bool`): Whether higher scores mean human. Defaults to `True`.
-    groups (`list`): Dialogue of each response. The interval draws whole dialogues.
+    groups (`list`): Dialogue of each response. The dialogue is the unit of the interval.
     pairs (`list`): Ids shared by the human and the machine response to a context.
     folds (`list`): Which of several evaluators gave the score.
     seed (`int`): Seed of the bootstrap. Defaults to 0.

@@ -24,7 +24,7 @@ Args:
         four of them.
     threshold (`float`): Score from which a response is predicted positive. Defaults to 0.5.
     higher_is_human (`bool`): Whether higher scores mean that class. Defaults to `True`.
-    groups (`list`): Dialogue of each response. The interval draws whole dialogues.
+    groups (`list`): Dialogue of each response. The dialogue is the unit of the interval.
     seed (`int`): Seed of the bootstrap. Defaults to 0.
 
 Returns:

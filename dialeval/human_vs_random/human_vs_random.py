@@ -22,7 +22,7 @@ Args:
         was drawn from another dialogue.
     threshold (`float`): Score from which a response is predicted to belong. Defaults to 0.5.
     higher_is_true (`bool`): Whether higher scores mean that. Defaults to `True`.
-    groups (`list`): Dialogue of each response. The interval draws whole dialogues.
+    groups (`list`): Dialogue of each response. The dialogue is the unit of the interval.
     candidates (`list`): Which responses compete for one context: the true one and its random
         competitors share an id. N-choose-1 accuracy needs them.
     seed (`int`): Seed of the bootstrap. Defaults to 0.

@@ -227,7 +227,8 @@ def _result(
     table, numbers = cells[row, column].table, cells[row, column].numbers
     text = signature(
         metric="transfer_accuracy", evaluator=evaluator, system=column, trained_on=row,
-        split="halves", n_train=sizes[row], n=numbers["n"], **parts, **library_versions(),
+        split="halves", n_train=sizes[row], n=numbers["n"], interval="auto", **parts,
+        **library_versions(),
     )  # fmt: skip
     details = {"trained_on": row, "diagonal": row == column, "n_train": sizes[row]}
     details |= {name: numbers[name] for name in _DETAILS}

@@ -99,9 +99,11 @@ GLOSSARY = {
     ),
     "clustered-interval": GlossaryEntry(
         "Clustered interval",
-        "A 95 % bootstrap interval that draws whole dialogues, because responses from one "
-        "dialogue are not independent. That of AdverSuc also covers the training: the standard "
-        "deviation over seeds is added to it; narrower is more precise.",
+        "A 95 % interval with the dialogue as the unit, because responses from one dialogue are "
+        "not independent. Of a share it is Wilson's with the effective number of responses, of "
+        "other numbers a bootstrap of dialogues; with few dialogues both are wider, by Student's "
+        "t. That of AdverSuc also covers the training: the standard deviation over seeds is added "
+        "to it; narrower is more precise.",
     ),
     "seed-spread": GlossaryEntry(
         "Seed spread",

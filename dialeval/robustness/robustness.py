@@ -23,7 +23,7 @@ Args:
         one for all rows, or one per row.
     threshold (`float`): Score from which a response is predicted human. Defaults to 0.5.
     higher_is_human (`bool`): Whether higher scores mean human. Defaults to `True`.
-    groups (`list`): Dialogue of each response. The intervals draw whole dialogues.
+    groups (`list`): Dialogue of each response. The dialogue is the unit of the intervals.
     seed (`int`): Seed of the bootstrap. Defaults to 0.
 
 Returns:

@@ -91,8 +91,8 @@ class ResultCollector:
         text = signature(
             metric=metric, evaluator=evaluator, system=system, ctx=self.context,
             trained_on=fit.trained_on or _TRAINED_ON.get(metric, "this system"),
-            folds=fit.folds, thr=fit.threshold, n_train=fit.n_train, n=measure.n, seed=self.seed,
-            **library_versions(),
+            folds=fit.folds, thr=fit.threshold, n_train=fit.n_train, n=measure.n,
+            interval="auto", seed=self.seed, **library_versions(),
         )  # fmt: skip
         numbers = (measure.value, measure.low, measure.high, measure.n)
         self.results.append(Result(metric, system, evaluator, *numbers, text, plain(details or {})))

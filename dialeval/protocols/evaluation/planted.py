@@ -109,7 +109,7 @@ def _powers(
             "low": planted_power(signs, share, **options, confidence=CONFIDENCE),
         }
 
-    key = tables.key(evaluator, system, scenario, "planted, low", str(share), str(alpha))
+    key = tables.key(evaluator, system, scenario, "planted, lower bound", str(share), str(alpha))
     return tables.folder.cached_json(key, make)
 
 

@@ -79,8 +79,8 @@ def reliability_of_scores(
     except ValueError as error:  # a scenario with one class only
         raise BadInput(str(error), path) from None
     how = signature(
-        evaluators="+".join(evaluators), scores=path.name, thr=threshold, n=len(table), seed=seed,
-        **library_versions(),
+        evaluators="+".join(evaluators), scores=path.name, thr=threshold, n=len(table),
+        interval="auto", seed=seed, **library_versions(),
     )  # fmt: skip
     results = ReliabilityResults(
         results=tuple(collector.results),

@@ -335,8 +335,8 @@ class Study:
     def _signature(self) -> str:
         return signature(
             evaluators="+".join(self.evaluators), folds=self.tables.folds,
-            ctx=self.collector.context, n=len(self.data.human), seed=self.run.seed,
-            **library_versions(),
+            ctx=self.collector.context, n=len(self.data.human), interval="auto",
+            seed=self.run.seed, **library_versions(),
         )  # fmt: skip
 
 

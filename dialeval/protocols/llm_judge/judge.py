@@ -243,7 +243,7 @@ def pairwise_result(
               for index, row in enumerate(verdicts)]  # fmt: skip
     low, high = interval(credits, groups, method="auto", seed=seed)
     facts = signature(metric="pairwise_accuracy", system=system, pairs=len(verdicts))
-    how = f"{facts}|interval_seed:{seed}|{judge.signature}"
+    how = f"{facts}|interval:auto|interval_seed:{seed}|{judge.signature}"
     details = {"ere_mode": "transfer", "trained_on": "nothing", **_details(verdicts)}
     return Result("pairwise_accuracy", system, judge.name, float(credits.mean()), low, high,
                   len(verdicts), how, details)  # fmt: skip

@@ -291,7 +291,8 @@ class PileStudy:
         turns = np.asarray([len(context) for context in self.data.human["context"][:1000]])
         return signature(
             protocol="unpaired", evaluator=evaluator, folds=self.folds, unit="dialogue",
-            ctx=int(turns.max()) if len(turns) else 0, seed=self.run.seed, **library_versions(),
+            ctx=int(turns.max()) if len(turns) else 0, interval="auto",
+            seed=self.run.seed, **library_versions(),
         )  # fmt: skip
 
 
