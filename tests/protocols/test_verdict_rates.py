@@ -59,11 +59,11 @@ def test_a_difference_beyond_the_margin_is_rarely_called_none(dialogues):
     assert rates["indistinguishable"] + rates["negligible difference"] <= 0.03
 
 
-@pytest.mark.parametrize("dialogues", [5, 20, 60])
-def test_what_is_no_difference_is_mostly_inconclusive_and_rarely_called_one(dialogues):
+@pytest.mark.parametrize(("dialogues", "inconclusive"), [(5, 0.9), (20, 0.85), (60, 0.65)])
+def test_without_a_difference_few_dialogues_are_inconclusive(dialogues, inconclusive):
     rates = verdicts(dialogues, 0.5)
     assert rates["distinguishable"] + rates["negligible difference"] <= 0.07
-    assert rates["inconclusive"] >= 0.85
+    assert rates["inconclusive"] >= inconclusive
 
 
 def test_a_clear_difference_is_seen_in_60_dialogues():
@@ -78,5 +78,5 @@ def test_percentiles_would_be_wrong_more_often():
             counts = verdicts(dialogues, 0.55, 1_500, method)
             rates[method, dialogues] = counts["indistinguishable"] + counts["negligible difference"]
     print({key: round(rate, 4) for key, rate in rates.items()})
-    assert max(rate for (method, _), rate in rates.items() if method == "auto") <= 0.035
+    assert max(rate for (method, _), rate in rates.items() if method == "auto") <= 0.025
     assert rates["bootstrap", 5] > 0.05 and rates["bootstrap", 10] > 0.035
