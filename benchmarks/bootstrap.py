@@ -71,7 +71,7 @@ def _best(run: Callable[[], Any], rounds: int) -> tuple[float, Any]:
 
 
 def _dialeval(values: np.ndarray, groups: np.ndarray | None, resamples: int) -> tuple[float, float]:
-    return interval(values, groups, resamples=resamples, seed=1)
+    return interval(values, groups, method="bootstrap", resamples=resamples, seed=1)
 
 
 def _scipy(values: np.ndarray, groups: np.ndarray | None, resamples: int):

@@ -148,6 +148,7 @@ def _score_change(
     """The mean change of scores, which is no share: it may be negative."""
     if not len(changes):
         return _MISSING
-    method = "auto" if settings["method"] == "wilson" else settings["method"]
-    sums = np.bincount(units, changes), np.bincount(units)
-    return float(changes.mean()), *ratio_interval(*sums, **{**settings, "method": method})
+    if settings["method"] == "wilson":
+        settings = {**settings, "method": "auto"}
+    bounds = ratio_interval(np.bincount(units, changes), np.bincount(units), **settings)
+    return float(changes.mean()), *bounds

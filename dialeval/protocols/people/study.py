@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import cached_property
 from operator import attrgetter
+from typing import Any
 
 from scipy.stats import norm
 
@@ -102,7 +103,7 @@ class _Study:
         self, rows: Sequence[Judgement], metrics: Sequence[MetricScores], run: StudySettings
     ):
         self.rows, self.metrics, self.run = rows, metrics, run
-        self.draws = {"resamples": run.resamples, "seed": run.seed}
+        self.draws: dict[str, Any] = {"resamples": run.resamples, "seed": run.seed}
         self.signature = signature(
             judgements=len(rows), required=run.required, **self.draws, v=__version__
         )
