@@ -19,8 +19,8 @@ The measures on real data and in a world where the truth is known. `make results
 missing and writes this page; `make results-quick` runs every table at a small size in minutes.
 Corpora are read from `../shared/data` (`DIALEVAL_SHARED_DATA`), and a table without its corpus is
 skipped. Numbers in brackets are intervals of 95 %; those of parts computed before 2026-11-19 are
-bootstrap percentiles, and differ from today's by less than .002 with 1,000 contexts. A table says
-which of its parts have not been computed yet.
+bootstrap percentiles, and differ from today's by less than .002 with 1,000 contexts, except where
+their width is 0. A table says which of its parts have not been computed yet.
 """
 
 
