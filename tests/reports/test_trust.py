@@ -52,7 +52,24 @@ def test_the_terminal_does_not_doubt_a_significant_difference():
     assert difference == ["significant, by a weak evaluator (ERE .180, a random guess .250)"]
     assert trust_of(row(0.18), "inconclusive").facts[0].startswith("weak evaluator (ERE .180")
     assert trust_of(row(0.1), "distinguishable").facts[0].startswith("reliable evaluator (")
-    assert trust_of(Row("bot", "stack"), "distinguishable").facts == ["not measured"]
+    assert trust_of(Row("bot", "stack"), "distinguishable").facts == [
+        "significant; ERE not measured"
+    ]
+    assert trust_of(Row("bot", "stack"), "inconclusive").facts == ["not measured"]
+
+
+@pytest.mark.parametrize(
+    ("item", "verdict", "badge"),
+    [
+        (row(0.18), "distinguishable", "significant"),
+        (row(0.18), "indistinguishable", "weak evaluator"),
+        (row(0.1), "distinguishable", "reliable evaluator"),
+        (Row("bot", "stack"), "distinguishable", "significant"),
+        (Row("bot", "stack"), "inconclusive", "not measured"),
+    ],
+)
+def test_the_badge_is_about_the_answer(item, verdict, badge):
+    assert trust_of(item, verdict).badge == badge
 
 
 def test_the_table_of_reliability_has_both_errors():

@@ -18,6 +18,8 @@ from dialeval.reports.format import (
 )
 
 RELIABLE, WEAK, NOT_MEASURED = "reliable", "weak", "not measured"
+SIGNIFICANT = "significant"
+"""The badge of a difference, whatever the evaluator: that it is weak makes a "no" doubtful only."""
 FORMAT_LEAK = "format leak"
 """How the flag of a verdict about its format begins."""
 WIDE = 0.15
@@ -58,11 +60,11 @@ class Caution:
 
 @dataclass(frozen=True)
 class Trust:
-    """Whether the evaluator behind a verdict is reliable.
+    """Whether a verdict can be trusted, and the evaluator behind it.
 
     Args:
         level (`str`):
-            `"reliable"`, `"weak"` or `"not measured"`.
+            `"reliable"`, `"weak"` or `"not measured"`: the evaluator's.
         numbers (`str`):
             Its ERE, and what to compare it with.
         meaning (`str`, *optional*):
@@ -77,37 +79,45 @@ class Trust:
     is_difference: bool = False
 
     @property
+    def badge(self) -> str:
+        """Two words at most for a list of systems."""
+        if self.is_difference and self.level != RELIABLE:
+            return SIGNIFICANT
+        return self.level if self.level == NOT_MEASURED else f"{self.level} evaluator"
+
+    @property
     def text(self) -> str:
         """The numbers and what follows from them."""
-        return "; ".join(filter(None, (self.numbers, self.meaning))) + "."
+        weak = "A weak evaluator: " if self.badge == SIGNIFICANT and self.level == WEAK else ""
+        return weak + "; ".join(filter(None, (self.numbers, self.meaning))) + "."
 
     @property
     def facts(self) -> list[str]:
-        """What to think of the verdict, for a line of the terminal, the most important first."""
+        """The same in short for a line of the terminal, the most important first."""
         if self.level == NOT_MEASURED:
-            return [self.level]
+            return [f"{SIGNIFICANT}; ERE not measured" if self.is_difference else self.badge]
         first, *more = self.numbers.split("; ")
         first = re.sub(": 0 is perfect, (.*) is a random guess", r", a random guess \1", first)
-        if self.level == WEAK and self.is_difference:
-            return [f"significant, by a weak evaluator ({first})", *more]
-        return [f"{self.level} evaluator ({first})", *more]
+        by = f"{SIGNIFICANT}, by a weak evaluator" if self.badge == SIGNIFICANT else self.badge
+        return [f"{by} ({first})", *more]
 
 
 def trust_of(row: Row, verdict: str) -> Trust:
-    """The badge of an evaluator, by its ERE.
+    """Whether to trust a verdict, by the ERE of its evaluator.
 
-    It is reliable if its ERE is at most half of a random guess's: closer to perfect than to that.
-    Where next turns can be recognised without their contexts, the ERE above that baseline counts:
-    an evaluator that knows the position of a turn need not read anything.
+    The evaluator is reliable if its ERE is at most half of a random guess's: closer to perfect than
+    to that. Where next turns can be recognised without their contexts, the ERE above that baseline
+    counts: an evaluator that knows the position of a turn need not read anything.
 
     Examples:
         >>> trust_of(Row("bot", "stack"), "distinguishable").level
         'not measured'
     """
-    error = value_of(row.ere)
+    error, differs = value_of(row.ere), verdict == DISTINGUISHABLE
     if error is None or row.by_transfer:
         other = f" (by transfer: {format_share(error)}, another quantity)" if error else ""
-        return Trust(NOT_MEASURED, f"This run has no reliability error (ERE){other}")
+        missing = f"This run has no reliability error (ERE){other}"
+        return Trust(NOT_MEASURED, missing, is_difference=differs)
     guess = 1 / 6 if row.three_scenarios else 0.25
     numbers = f"ERE {format_share(error)}: 0 is perfect, {format_share(guess)} is a random guess"
     above, details = error_above_blind(row.ere), row.ere.details if row.ere else {}
@@ -118,12 +128,12 @@ def trust_of(row: Row, verdict: str) -> Trust:
         error = above
     if error <= guess / 2:
         unknown = "whether next turns can be recognised without a context was not measured"
-        return Trust(RELIABLE, numbers) if checked else Trust(NOT_MEASURED, numbers, unknown)
-    if verdict == DISTINGUISHABLE:
-        meaning = "the difference is real all the same, and a better evaluator may find more"
-        return Trust(WEAK, numbers, meaning, is_difference=True)
-    meaning = "a better evaluator may find a difference that this one does not"
-    return Trust(WEAK, numbers, meaning)
+        level, meaning = (RELIABLE, "") if checked else (NOT_MEASURED, unknown)
+    elif differs:
+        level, meaning = WEAK, "the difference is real, and a better evaluator may find more"
+    else:
+        level, meaning = WEAK, "a better evaluator may find a difference that this one does not"
+    return Trust(level, numbers, meaning, differs)
 
 
 def warnings_of(

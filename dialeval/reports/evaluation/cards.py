@@ -73,6 +73,16 @@ def system_cards(
     return cards + [{"number": systems[name], "system": name, "missing": True} for name in missing]
 
 
+def _badge_class(badge: str) -> str:
+    """The class of a badge in the style sheet.
+
+    Examples:
+        >>> _badge_class("weak evaluator"), _badge_class("not measured")
+        ('weak', 'not-measured')
+    """
+    return badge.removesuffix(" evaluator").replace(" ", "-")
+
+
 def _card(item: Headline, number: int, row: Row) -> View:
     return {
         "number": number, "system": item.system, "missing": False, "title": item.title,
@@ -83,7 +93,7 @@ def _card(item: Headline, number: int, row: Row) -> View:
         "reservations": _reservations(item.verdict), "step": item.step,
         "first_warnings": item.warnings[:FIRST_WARNINGS],
         "more_warnings": max(len(item.warnings) - FIRST_WARNINGS, 0),
-        "trust": item.trust, "level": item.trust.level.replace(" ", "-"), "scale": scale_of(item),
+        "trust": item.trust, "level": _badge_class(item.trust.badge), "scale": scale_of(item),
         "short_scale": scale_of(item, short=True), "legend": _legend(item, row),
         "cues": [cue_view(cue, at) for at, cue in enumerate(item.cues)],
         "first_cues": [cue_view(cue, at) for at, cue in enumerate(item.cues[:FIRST_CUES])],
