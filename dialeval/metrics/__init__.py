@@ -17,7 +17,7 @@ from dialeval.metrics.relevance import relevance
 from dialeval.metrics.results import Result, results_to_json, signature
 from dialeval.metrics.robustness import robustness
 from dialeval.metrics.share_intervals import wilson
-from dialeval.metrics.significance import bootstrap_ratios, exchange_test, holm, sign_flip_test
+from dialeval.metrics.significance import exchange_test, holm, sign_flip_test
 from dialeval.metrics.training_variance import with_seed_variance
 
 __all__ = [
@@ -27,7 +27,6 @@ __all__ = [
     "auroc",
     "available",
     "balanced_interval",
-    "bootstrap_ratios",
     "distinct",
     "ere",
     "exchange_test",

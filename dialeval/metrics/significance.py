@@ -5,8 +5,6 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dialeval.metrics.resampling import resampled_sums
-
 _EXACT_TOTAL = 10_000  # above this sum the convolution is slow and the normal limit accurate
 _PAIRED_LIMIT = 2_000
 _UNPAIRED_LIMIT = 5_000
@@ -112,33 +110,6 @@ def exchange_test(first: ArrayLike, second: ArrayLike, seed: int, resamples: int
         error = pool.std(ddof=1) * np.sqrt(1 / sizes[0] + 1 / sizes[1])
         return float(norm.sf((samples[0].mean() - samples[1].mean()) / error))
     return _permutations(samples, _mean_difference, "independent", seed, resamples)
-
-
-def bootstrap_ratios(
-    parts: ArrayLike, wholes: ArrayLike, seed: int, resamples: int = 2_000
-) -> np.ndarray:
-    """Ratios of sums over units drawn with replacement.
-
-    Args:
-        parts (`ArrayLike`):
-            Numerators, shape `(units, columns)`.
-        wholes (`ArrayLike`):
-            Denominators, shape `(units,)`.
-        seed (`int`):
-            Seed of the draws.
-        resamples (`int`, *optional*, defaults to 2000):
-            How many times to draw.
-
-    Returns:
-        `np.ndarray`: Shape `(resamples, columns)`.
-
-    Examples:
-        >>> bootstrap_ratios([[1.0], [2.0]], [2.0, 4.0], seed=0, resamples=2).tolist()
-        [[0.5], [0.5]]
-    """
-    table = np.column_stack([parts, wholes])  # (units, columns + 1)
-    sums = resampled_sums(table, resamples, seed)
-    return sums[:, :-1] / sums[:, -1:]
 
 
 def _exact_sign_flips(differences: np.ndarray) -> float:

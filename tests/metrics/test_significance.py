@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm, permutation_test
 
-from dialeval.metrics import bootstrap_ratios, exchange_test, holm, sign_flip_test
+from dialeval.metrics import exchange_test, holm, sign_flip_test
 
 
 def by_enumeration(differences) -> float:
@@ -135,31 +135,3 @@ def test_exchange_of_many_is_near_the_normal_limit():
     limit = exchange_test(np.append(first, 0.52), second, seed=0)
     assert resampled == pytest.approx(limit, abs=0.015)
     assert limit < 0.1
-
-
-def test_bootstrap_keeps_what_is_constant_and_resamples_units():
-    parts = np.array([[4.0, 0.0], [0.0, 0.0], [2.0, 0.0]])
-    resampled = bootstrap_ratios(parts, [4.0, 4.0, 4.0], seed=0, resamples=3_000)
-    assert resampled.shape == (3_000, 2)
-    assert np.all(resampled[:, 1] == 0)
-    assert set(np.round(resampled[:, 0] * 6).astype(int)) == set(range(7))
-    assert resampled[:, 0].mean() == pytest.approx(0.5, abs=0.02)
-    assert resampled[:, 0].std() == pytest.approx(np.std([1, 0, 0.5]) / np.sqrt(3), abs=0.01)
-
-
-def test_bootstrap_covers_the_truth():
-    rng = np.random.default_rng(5)
-    covered = 0
-    for number in range(200):
-        share = rng.beta(4, 2, size=60)  # units differ, so their responses correlate
-        parts = rng.binomial(5, share)[:, None]
-        low, high = np.percentile(bootstrap_ratios(parts, np.full(60, 5), number, 400), [2.5, 97.5])
-        covered += low <= 4 / 6 <= high
-    assert 0.89 < covered / 200 <= 0.99
-
-
-def test_bootstrap_repeats_with_its_seed():
-    parts = np.arange(20.0)[:, None]
-    first, repeated, other = (bootstrap_ratios(parts, np.ones(20), seed, 50) for seed in (1, 1, 2))
-    assert np.array_equal(first, repeated)
-    assert not np.array_equal(first, other)
