@@ -1,12 +1,15 @@
 """The trainers with weights that FSDP2 divides between CPU processes (gloo).
 
 accelerate launch --config_file recipes/accelerate/fsdp.yaml -m tests.training.fsdp_worker FOLDER
+... FOLDER kinds           further models
+... recipes/NAME.py ...    a recipe with its arguments
 
 Accelerate takes FSDP on GPUs only: on a CPU it reports MULTI_CPU and ignores the launch config.
 [`take_fsdp`] changes that one word of its state; everything else is Accelerate's own code.
 """
 
 import json
+import runpy
 import sys
 from itertools import islice
 from pathlib import Path
@@ -205,7 +208,10 @@ if __name__ == "__main__":
     torch.set_num_threads(1)
     take_fsdp()
     target = Path(sys.argv[1])
-    if sys.argv[2:] == ["kinds"]:
+    if target.suffix == ".py":  # a recipe with its arguments
+        sys.argv = sys.argv[1:]
+        runpy.run_path(str(target), run_name="__main__")
+    elif sys.argv[2:] == ["kinds"]:
         for kind in KINDS:
             write_run(kind, target / kind)
     else:

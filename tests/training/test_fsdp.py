@@ -108,6 +108,27 @@ def test_other_models_train_divided_as_in_one_process(tmp_path):
         assert_same_training(name, tmp_path / "divided", tmp_path / name)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("recipe", ["discriminator", "generator"])
+def test_a_whole_recipe_runs_divided(recipe, tmp_path):
+    config = ROOT / "recipes" / "configs" / f"{recipe}_tiny.yaml"
+    script = ROOT / "recipes" / f"{recipe}.py"
+    launch(str(script), "--config", str(config), "--output_dir", str(tmp_path / "run"))
+    files = {path.name for path in (tmp_path / "run").iterdir()}
+    assert files >= {"results.json", "model.safetensors"}
+    assert "checkpoint" not in files
+    load = load_scorer if recipe == "discriminator" else load_generator
+    load(tmp_path / "run")
+
+
+@pytest.mark.slow
+def test_a_game_refuses_to_be_divided(tmp_path):
+    config = ROOT / "recipes" / "configs" / "att_tiny.yaml"
+    script = ROOT / "recipes" / "att.py"
+    with pytest.raises(AssertionError, match="the game does not divide weights"):
+        launch(str(script), "--config", str(config), "--output_dir", str(tmp_path / "run"))
+
+
 @pytest.mark.parametrize("name", ADAM)
 def test_a_process_has_half_of_the_weights_and_of_the_optimizer(name, divided):
     for progress in numbers(divided / name)["progress"]:
