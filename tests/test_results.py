@@ -128,14 +128,18 @@ def test_numbers_in_cells():
     assert markdown_table(["a"], [["1"]]) == "| a |\n| --- |\n| 1 |\n"
 
 
+def published() -> dict[str, TableResult]:
+    return {path.stem: TableResult.load(path) for path in runner.PUBLISHED.glob("*.json")}
+
+
 def test_the_page_is_made_of_the_published_results():
-    page = (ROOT / "docs" / "results.md").read_text("utf-8")
+    page, results = (ROOT / "docs" / "results.md").read_text("utf-8"), published()
     assert page.startswith(HEAD)
     for name, config in CONFIGS.items():
         assert f"## {config.title}\n" in page
-        path = ROOT / "benchmarks" / "results" / "published" / f"{name}.json"
-        result = TableResult.load(path) if path.is_file() else None
-        assert section(config, result) in page, "run: python -m benchmarks.results --page"
+        text = section(config, results.get(name), results)
+        assert text in page, "run: python -m benchmarks.results --page"
+        assert is_complete(config.differences, results)  # else the text would be missing
 
 
 def test_published_results_belong_to_their_configs():
@@ -368,7 +372,7 @@ def test_a_reference_that_does_not_fit_is_an_error(reference):
 
 def test_the_summary_refers_to_published_numbers_only():
     """A point that refers to nothing would silently be missing on the page."""
-    results = {path.stem: TableResult.load(path) for path in runner.PUBLISHED.glob("*.json")}
+    results = published()
     points = SUMMARY.read_text(encoding="utf-8").count("\n- ") + 1
     text = summary(results)
     assert "[[" not in text and text.count("**") == 2 * points

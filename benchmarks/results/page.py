@@ -37,7 +37,7 @@ def write_page(
         path (`Path`):
             The file.
     """
-    sections = [section(config, results.get(config.name)) for config in configs]
+    sections = [section(config, results.get(config.name), results) for config in configs]
     points = summary(results)
     if points:
         sections.insert(0, f"## In short\n\n{points}\n")
@@ -54,8 +54,24 @@ def summary(results: Mapping[str, TableResult]) -> str:
     return "\n".join(lines)
 
 
-def section(config: TableConfig, result: TableResult | None) -> str:
-    """Heading, text, table, and how it was made."""
+def section(
+    config: TableConfig,
+    result: TableResult | None,
+    results: Mapping[str, TableResult] | None = None,
+) -> str:
+    """Heading, text, table, and how it was made.
+
+    Args:
+        config (`TableConfig`):
+            The table.
+        result (`TableResult`, *optional*):
+            Its stored result.
+        results (`Mapping[str, TableResult]`, *optional*):
+            Stored results by name, for the numbers in its text.
+
+    Returns:
+        `str`: Markdown.
+    """
     parts = [f"## {config.title}\n", config.about.strip() + "\n"]
     if config.paper:
         head, *rows = config.paper
@@ -68,8 +84,8 @@ def section(config: TableConfig, result: TableResult | None) -> str:
     ]
     parts += ["Here:\n"] if config.paper else []
     parts.append(markdown_table(result.columns, rows))
-    if config.differences:
-        parts.append(config.differences.strip() + "\n")
+    if config.differences and is_complete(config.differences, results or {}):
+        parts.append(filled(config.differences.strip(), results or {}) + "\n")
     parts.append(provenance(result))
     return "\n".join(parts)
 
