@@ -1,4 +1,4 @@
-"""Activations in one pass instead of several, where nothing has to be differentiated."""
+"""Activations in one pass instead of several."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -41,9 +41,12 @@ def check_varies(
     groups = _groups(scores, contexts)
     if not groups or any(np.ptp(group) > _SAME for group in groups):
         return
-    what = "each" if contexts is None else "each response to a context"
-    raise BadInput(
-        f"the discriminator {name!r} gave the same score to {what} of {len(scores)}.",
+    raise _constant(name, len(scores), "each" if contexts is None else "each response to a context")
+
+
+def _constant(name: str, count: int, what: str = "each") -> BadInput:
+    return BadInput(
+        f"the discriminator {name!r} gave the same score to {what} of {count}.",
         hint="Load a DialogRPT checkpoint with dialeval.models.load_dialogrpt, since the pooling "
         "of GPT2ForSequenceClassification mistakes separators for padding; otherwise retrain it.",
     )
@@ -85,10 +88,14 @@ def check_direction(
 
 def warn_if_constant(scores: np.ndarray, name: str) -> None:
     """Log a warning if all scores are the same."""
-    try:
-        check_varies(scores, name)
-    except BadInput as error:
-        logger.warning("%s", error)
+    if len(scores):
+        warn_if_narrow(float(scores.min()), float(scores.max()), len(scores), name)
+
+
+def warn_if_narrow(low: float, high: float, count: int, name: str) -> None:
+    """Log a warning if several scores are the same: the lowest and the highest of them."""
+    if count > 1 and high - low <= _SAME:
+        logger.warning("%s", _constant(name, count))
 
 
 def _groups(scores: np.ndarray, contexts: Sequence[Any] | None) -> list[np.ndarray]:

@@ -16,6 +16,7 @@ from dialeval import progress
 from dialeval.dialogues import BadInput, Passage, Passages
 from dialeval.dialogues.encoding import Encoded, InputFormat
 from dialeval.dialogues.storage import chunks, iterate_passages
+from dialeval.models.activations import fused_activations
 from dialeval.models.batching import pad, token_batches
 from dialeval.models.loading import from_pretrained
 from dialeval.models.weights import best_device, fingerprint
@@ -173,7 +174,8 @@ class NeuralScorer:
     @torch.inference_mode()
     def _forward(self, rows: list[list[int]]) -> np.ndarray:
         batch = pad(rows, self.pad_id)
-        logits = self.model(**{k: tensor.to(self.device) for k, tensor in batch.items()}).logits
+        with fused_activations(self.model):
+            logits = self.model(**{k: t.to(self.device) for k, t in batch.items()}).logits
         margins = (logits[:, 1] - logits[:, 0]).float().cpu().numpy()
         if not np.isfinite(margins).all():
             raise BadInput(

@@ -20,6 +20,7 @@ from dialeval.dialogues import BadInput, Passage, Passages
 from dialeval.dialogues.encoding import Encoded, InputFormat
 from dialeval.dialogues.storage import chunks, iterate_passages
 from dialeval.models import TransformerDiscriminator
+from dialeval.models.activations import fused_activations
 from dialeval.models.batching import pad, token_batches
 from dialeval.scorers.cache import ScoreCache
 from dialeval.scorers.neural import NeuralScorer
@@ -191,7 +192,8 @@ def _forward_packed(scorer: NeuralScorer, packs: Sequence[Pack]) -> np.ndarray:
     batch = {name: tensor.to(scorer.device) for name, tensor in tensors.items()}
     row, column, allowed = (batch.pop(name) for name in ("row", "column", "allowed"))
     mask = additive_mask(allowed, next(model.backbone.parameters()).dtype)
-    states = model.backbone(**batch, attention_mask=mask, use_cache=False).last_hidden_state
+    with fused_activations(model):
+        states = model.backbone(**batch, attention_mask=mask, use_cache=False).last_hidden_state
     return _numbers(scorer, model.score(states[row, column]).squeeze(-1))
 
 
@@ -266,7 +268,8 @@ def _forward_columns(scorer: NeuralScorer, readings: Sequence[_Reading]) -> np.n
     model = _discriminator(scorer)
     tensors = pad([reading.ids for reading in readings], scorer.pad_id)
     batch = {name: tensor.to(scorer.device) for name, tensor in tensors.items()}
-    states = model.backbone(**batch, use_cache=False).last_hidden_state  # (rows, time, hidden)
+    with fused_activations(model):
+        states = model.backbone(**batch, use_cache=False).last_hidden_state  # (rows, time, hidden)
     row = np.repeat(np.arange(len(readings)), [len(reading.columns) for reading in readings])
     column = np.concatenate([np.asarray(reading.columns) for reading in readings])
     chosen = states[torch.from_numpy(row), torch.from_numpy(column)]  # (prefixes, hidden)

@@ -11,7 +11,7 @@ from dialeval.dialogues import Passages, iterate
 from dialeval.dialogues.storage import PassageFile, windows
 from dialeval.scorers import is_human
 from dialeval.scorers.baselines import ConstantScorer
-from dialeval.scorers.checks import warn_if_constant
+from dialeval.scorers.checks import warn_if_narrow
 
 WINDOW = 1 << 14
 """Passages that are scored, and written to disk, at a time."""
@@ -20,7 +20,7 @@ _TYPES = {"score": "float64", "predicted_human": "bool", "tokens": "int32", "tok
 
 def score_passages(scorer: Any, passages: Passages) -> Passages:
     """The passages with a score, a decision, and how many tokens were read and cut."""
-    every: list[np.ndarray] = []
+    low, high = np.inf, -np.inf
     kinds = {name: Value(kind) for name, kind in _TYPES.items()}
     if not hasattr(scorer, "input_format"):
         del kinds["tokens"], kinds["tokens_cut"]
@@ -35,9 +35,9 @@ def score_passages(scorer: Any, passages: Passages) -> Passages:
                 table = table.append_column(name, pa.array(values))
             for batch in table.combine_chunks().to_batches():
                 file.write(batch)
-            every.append(scores)
-    if every and not isinstance(scorer, ConstantScorer):
-        warn_if_constant(np.concatenate(every), scorer.name)
+            low, high = min(low, scores.min()), max(high, scores.max())
+    if not isinstance(scorer, ConstantScorer):
+        warn_if_narrow(low, high, len(passages), scorer.name)
     return file.dataset()
 
 

@@ -14,6 +14,7 @@ from transformers import PreTrainedModel
 
 from dialeval.dialogues import Passage
 from dialeval.dialogues.encoding import Encoded
+from dialeval.models.activations import fused_activations
 from dialeval.models.batching import token_batches
 from dialeval.models.heads import logits_at
 from dialeval.responders.decoding import Task, TemperatureMixture, truncate_at_end
@@ -91,7 +92,8 @@ def draw_responses(
     training = generator.model.training
     generator.model.eval()
     try:
-        rows = truncate_at_end(decoding(task), generator)
+        with fused_activations(generator.model):
+            rows = truncate_at_end(decoding(task), generator)
     finally:
         generator.model.train(training)
     texts = generator.tokenizer.batch_decode([ids for ids, _ in rows], skip_special_tokens=True)
@@ -179,13 +181,15 @@ def policy_backward(
     read = _packed_batches if packable(generator.model) else _padded_batches
     total = 0.0
     for rows, log_prob in read(generator, drawn, chosen, batch_tokens):
-        with autocast():
-            log_probs = log_prob(drawn.temperatures[rows].tolist() if at_temperature else None)
         values = [weights[row] for row in rows]
         if average_over == "tokens":
             values = [weight / len(weight) for weight in values]
-        loss = -(log_probs * torch.from_numpy(np.concatenate(values)).to(log_probs)).sum() / divisor
-        loss.backward()
+        weight_of = torch.from_numpy(np.concatenate(values))
+        with fused_activations(generator.model):  # also when a backward pass computes them again
+            with autocast():
+                log_probs = log_prob(drawn.temperatures[rows].tolist() if at_temperature else None)
+            loss = -(log_probs * weight_of.to(log_probs)).sum() / divisor
+            loss.backward()
         total += loss.item()
     generator.model.eval()
     return total
@@ -214,7 +218,8 @@ def drawn_log_probs(
     values = [np.zeros(0)] * len(drawn)
     for rows, log_prob in read(generator, drawn, chosen, batch_tokens):
         bounds = np.cumsum([len(drawn.responses[row]) for row in rows])[:-1]
-        parts = np.split(log_prob(None).cpu().numpy(), bounds)
+        with fused_activations(generator.model):
+            parts = np.split(log_prob(None).cpu().numpy(), bounds)
         for row, part in zip(rows, parts, strict=True):
             values[row] = part
     return values
