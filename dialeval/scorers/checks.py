@@ -93,7 +93,21 @@ def warn_if_constant(scores: np.ndarray, name: str) -> None:
 
 
 def warn_if_narrow(low: float, high: float, count: int, name: str) -> None:
-    """Log a warning if several scores are the same: the lowest and the highest of them."""
+    """Log a warning if several scores are the same.
+
+    Args:
+        low (`float`):
+            The lowest score.
+        high (`float`):
+            The highest.
+        count (`int`):
+            How many there are.
+        name (`str`):
+            Name of the discriminator.
+
+    Returns:
+        `None`: The warning is logged.
+    """
     if count > 1 and high - low <= _SAME:
         logger.warning("%s", _constant(name, count))
 
