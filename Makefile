@@ -18,14 +18,10 @@ test-slow: $(STAMP)
 	$(PIP) -e ".[app,browser,notebook]"
 	$(BIN)/python -m pytest -m "slow or browser"
 
-# Bad inputs and kills in forked children, and load; each prints its counts, and fails unless all
-# ended well. It takes hours: the kills are at every file-system call.
+# Bad inputs and kills in forked children, two processes at once, and load; each part prints its
+# counts and its time, and fails unless all ended well. It takes about an hour of one core.
 chaos: $(STAMP)
-	$(BIN)/python -m tests.faults.fuzz 2500
-	$(BIN)/python -m tests.faults.kills
-	$(BIN)/python -m tests.faults.twice
-	$(BIN)/python -m tests.faults.load
-	$(BIN)/python -m pytest tests/faults tests/hub/test_hostile.py tests/hub/test_faults.py
+	$(BIN)/python -m tests.faults
 
 coverage: $(STAMP)
 	$(PIP) -e ".[dev]"

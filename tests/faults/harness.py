@@ -75,6 +75,7 @@ def run(
     *,
     timeout: float = 60,
     before: Callable[[], None] | None = None,
+    on_stop: Callable[[], None] | None = None,
     refuse: bool = False,
 ) -> Outcome:
     """Run a command, or a recipe (`att.py ...`), in a child process.
@@ -88,6 +89,8 @@ def run(
             Seconds of CPU until the watchdog ends it; ten times as many if it sleeps.
         before (`Callable`, *optional*):
             Called in the child before the command.
+        on_stop (`Callable`, *optional*):
+            Called whenever the child has stopped itself, before it continues.
         refuse (`bool`, *optional*, defaults to `False`):
             Whether the input must be refused.
 
@@ -101,7 +104,7 @@ def run(
     if child == 0:
         _child(argv, folder, writer, before)
     os.close(writer)
-    status, text = _wait(child, timeout, reader)
+    status, text = _wait(child, timeout, reader, on_stop)
     seconds = time.monotonic() - start
     if status is None:
         kind = "hang" if timeout >= 60 else "wrongly accepted" if refuse else "accepted"
@@ -122,17 +125,24 @@ def _kind(code: int, log: str, refuse: bool) -> str:
     return "aborted" if "Aborted" in log else "unclear"
 
 
-def _wait(child: int, timeout: float, reader: int) -> tuple[int | None, str]:
+def _wait(
+    child: int, timeout: float, reader: int, on_stop: Callable[[], None] | None
+) -> tuple[int | None, str]:
     """The status of a child, if it ends in time, and what it printed.
 
     The time is the child's own, so that a busy machine changes nothing; one that sleeps ends too.
     """
     log, start = bytearray(), time.monotonic()
+    pause, flags = (0.02, os.WNOHANG) if on_stop is None else (0.0005, os.WNOHANG | os.WUNTRACED)
     os.set_blocking(reader, False)
     try:
         while True:
-            done, status = os.waitpid(child, os.WNOHANG)
+            done, status = os.waitpid(child, flags)
             _drain(reader, log)
+            if done and on_stop is not None and os.WIFSTOPPED(status):
+                on_stop()
+                os.kill(child, signal.SIGCONT)
+                continue
             if done:
                 return status, log.decode("utf-8", "replace")
             waited = time.monotonic() - start
@@ -140,8 +150,8 @@ def _wait(child: int, timeout: float, reader: int) -> tuple[int | None, str]:
                 os.kill(child, signal.SIGKILL)
                 os.waitpid(child, 0)
                 return None, log.decode("utf-8", "replace")
-            select.select([reader], [], [], 0.02)
-            time.sleep(0.002)
+            select.select([reader], [], [], pause)
+            time.sleep(pause / 10)
     finally:
         os.close(reader)
 

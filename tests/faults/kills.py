@@ -1,20 +1,23 @@
 """Kills: `python -m tests.faults.kills` kills commands at every file-system call and reruns them.
 
-A command runs in a forked child that is killed just before its n-th call that changes a file
-(Python's calls, and the writes of safetensors, also half-way), or after a random time. The same
-command then runs again, and its output must equal that of a run that nobody killed.
+One run of a command, which nobody kills, is stopped before every call that changes a file, and its
+folder is copied (`snapshots.py`): this is what a kill there leaves. The same command then runs
+again in every such copy, and its output must equal that of the first run. Some runs are really
+killed: at calls, where the folder must be that of the copy, after a random time, and again and
+again.
+
+`kills ATT REGS 100 5 1 4` is: in 100 of the folders, 5 kills after a random time, 1 run that is
+killed again and again, and 4 kills at calls.
 """
 
-import json
 import os
 import random
-import re
 import shutil
 import signal
 import sys
 import tempfile
+import threading
 import time
-import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -24,6 +27,8 @@ from shlex import split
 from typing import Any
 
 from tests.faults import cases, harness, material
+from tests.faults.comparison import contents, difference
+from tests.faults.snapshots import Recorder, State, spread
 
 CONFIGS = harness.RECIPES / "configs"
 _EMBEDDING = split(
@@ -38,12 +43,14 @@ _ATT = split(
 )
 _REGS = split(
     f"regs.py --config {CONFIGS / 'regs_tiny.yaml'} --data material/many.jsonl "
-    "--generator_passages 120 --iterations 1 "
+    "--methods REGS-partial --generator_passages 120 --iterations 1 "
     "--discriminator_pairs 40 --discriminator_epochs 1 --likelihood_steps 2 "
     "--output_dir out"
 )
 _ROBUST = split(
-    f"robust.py --config {CONFIGS / 'robust_tiny.yaml'} --max_passages 100 --max_eval_passages 12 "
+    f"robust.py --config {CONFIGS / 'robust_tiny.yaml'} --data material/many.jsonl "
+    "--against random-swap,stopword-dropout "
+    "--max_passages 100 --max_eval_passages 12 "
     "--resamples 50 --output_dir out"
 )
 
@@ -80,54 +87,65 @@ JOBS = {
     "REGS": Job(_REGS, ("--resume", "true")),
     "robust": Job(_ROBUST),
 }
-_TIMES = re.compile(
-    r"seconds|^minutes$|^peak_mib$|time$|^time|_time|^date|duration|elapsed|created|speed",
-    re.IGNORECASE,
-)
-_IGNORED = re.compile(r"(^|/)\.lock(\.owner)?$|\.(html|png|svg|db|md)$|\.db-\w+$|^events")
 
 
-class KillPoint:
-    """Counts the calls that change files, and kills the process before the n-th.
+class Calls:
+    """Watches the calls that change files.
 
     Args:
-        at (`int`):
-            Which call; 0 counts only.
-        log (`Path`, *optional*):
-            Where the calls are written down.
+        on_call (`Callable[[str, int], None]`):
+            Called before each, with the call, and how many were in the working folder.
     """
 
-    def __init__(self, at: int, log: Path | None = None):
-        self.at, self.calls = at, 0
-        self.log = None if log is None else os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    def __init__(self, on_call: Callable[[str, int], None]):
+        self.on_call, self.inside = on_call, 0
 
     def install(self) -> None:
         """Watch Python's calls, and the files that safetensors writes."""
-        sys.addaudithook(self._hook)
         import safetensors.torch
 
+        self.process, self.folder = os.getpid(), os.path.join(os.getcwd(), "")
+        sys.addaudithook(self._hook)
         write: Callable[..., Any] = safetensors.torch.serialize_file
 
         def watched(tensors: Any, path: Any, *arguments: Any, **options: Any) -> None:
-            self._pass(f"safetensors {path}")
+            self._pass("safetensors", path)
             write(tensors, path, *arguments, **options)
-            size = os.path.getsize(path)
-            if self.calls + 1 == self.at:  # torn: killed half-way
-                os.truncate(path, size // 2)
-            self._pass(f"half of safetensors {path}")
 
         safetensors.torch.serialize_file = watched
 
     def _hook(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if cases.changes_files(event, arguments):
-            self._pass(f"{event} {arguments[0]}")
+        if cases.changes_files(event, arguments) and os.getpid() == self.process:
+            self._pass(event, arguments[0])
 
-    def _pass(self, call: str) -> None:
-        self.calls += 1
-        if self.log is not None:
-            os.write(self.log, f"{call}\n".encode("utf-8", "replace"))
-        if self.calls == self.at:
+    def _pass(self, event: str, path: Any) -> None:
+        self.inside += os.path.abspath(os.fsdecode(path)).startswith(self.folder)
+        self.on_call(f"{event} {os.fsdecode(path)}", self.inside)
+
+
+def _kill_at(number: int) -> Callable[[], None]:
+    """Ends a process before its n-th call in the working folder."""
+
+    def on_call(_call: str, inside: int) -> None:
+        if inside == number:
             os.kill(os.getpid(), signal.SIGKILL)
+
+    return Calls(on_call).install
+
+
+def _stop_at_each(log: Path) -> Callable[[], None]:
+    """Stops all threads of a process before every call, and writes the call down."""
+
+    def install() -> None:
+        file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+
+        def on_call(call: str, inside: int) -> None:
+            os.write(file, f"{inside}\t{call}\n".encode("utf-8", "replace"))
+            signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
+
+        Calls(on_call).install()
+
+    return install
 
 
 @dataclass
@@ -149,27 +167,61 @@ class Campaign:
 
     def __post_init__(self) -> None:
         self.job = JOBS[self.name]
+        self.recorder = Recorder(self.folder / "case", self.folder / "store" / self.name)
 
-    def whole(self) -> tuple[dict[str, Any], int, float]:
-        """What an unbroken run writes, its number of calls, and its seconds."""
-        folder = self._fresh()
-        log = self.folder / "events.txt"
-        install = KillPoint(0, log).install
-        outcome = harness.run(self.job.argv, folder, timeout=self.timeout, before=install)
+    def record(self) -> tuple[dict[str, Any], float]:
+        """What an unbroken run writes, and its seconds; the recorder has its states."""
+        folder, log = self._fresh(), self.folder / "events.txt"
+
+        def on_stop() -> None:
+            inside, _, call = log.read_text("utf-8").splitlines()[-1].partition("\t")
+            self.recorder.take(call, int(inside))
+
+        start = time.monotonic()
+        outcome = harness.run(
+            self.job.argv, folder, timeout=self.timeout, before=_stop_at_each(log), on_stop=on_stop
+        )
         if outcome.kind != "accepted":
             raise RuntimeError(f"{self.name}: {outcome.log[-2000:]}")
-        return contents(folder), len(log.read_text().splitlines()), outcome.seconds
+        self.recorder.take("the end")
+        return contents(folder), time.monotonic() - start
 
-    def killed_at(self, call: int) -> tuple[bool, dict[str, Any], str]:
-        """Kill at a call, and run again: whether it was killed, the output, and what it message."""
-        return self._run(KillPoint(call).install, self.timeout)
+    def rerun(self, state: State) -> tuple[dict[str, Any], str]:
+        """The output of a run in what a kill left, and its message if it failed."""
+        folder = self._fresh()
+        self.recorder.restore(state, folder)
+        return self._again(folder)
 
-    def killed_after(self, seconds: float) -> tuple[bool, dict[str, Any], str]:
-        """The same after some time."""
+    def killed_at(self, number: int) -> tuple[str, dict[str, Any], str]:
+        """Kill at a call, and run again.
+
+        Args:
+            number (`int`):
+                Of the call, among those in the working folder.
+
+        Returns:
+            `tuple[str, dict, str]`: In what the folder differs from the recorded state, the output
+            of the second run, and its message if it failed.
+        """
+        folder = self._fresh()
+        first = harness.run(self.job.argv, folder, timeout=self.timeout, before=_kill_at(number))
+        left = contents(folder)
+        rerun, message = self._again(folder)
+        if first.code != -signal.SIGKILL:
+            return "it was not killed", rerun, message
+        folder = self._fresh()
+        self.recorder.restore(self.recorder.before(number), folder)
+        return difference(contents(folder), left), rerun, message
+
+    def killed_after(self, seconds: float) -> tuple[dict[str, Any], str]:
+        """Kill after some time, and run again: its output, and its message if it failed."""
+        folder = self._fresh()
         alarm = partial(signal.setitimer, signal.ITIMER_REAL, seconds)
-        return self._run(partial(_kill_by_alarm, alarm), self.timeout)
+        before = partial(_kill_by_alarm, alarm)
+        harness.run(self.job.argv, folder, timeout=self.timeout, before=before)
+        return self._again(folder)
 
-    def chain(self, step: int, rng: random.Random) -> Iterator[tuple[dict[str, Any], str] | None]:
+    def chain(self, step: int, rng: random.Random) -> tuple[int, dict[str, Any], str]:
         """Kill again and again, each run some calls after its start, until one ends.
 
         Args:
@@ -178,27 +230,24 @@ class Campaign:
             rng (`random.Random`):
                 Of the draws.
 
-        Yields:
-            `None` for each kill, then the output and the message of the run that ended.
+        Returns:
+            `tuple[int, dict, str]`: The kills, the output of the run that ended, and its message.
         """
         folder, argv = self._fresh(), self.job.argv
-        for number in count():
+        for kills in count():
             # Longer from time to time: a step that never reaches a checkpoint would never end.
-            kill = KillPoint(rng.randint(1, 2 * step * (1 + number // 20))).install
-            outcome = harness.run(argv, folder, timeout=self.timeout, before=kill)
+            before = _kill_at(rng.randint(1, 2 * step * (1 + kills // 20)))
+            outcome = harness.run(argv, folder, timeout=self.timeout, before=before)
             if outcome.code != -signal.SIGKILL:
                 break
             argv = [*self.job.argv, *self.job.resume]
-            yield None
         message = "" if outcome.kind == "accepted" else outcome.log[-1500:] or outcome.kind
-        yield contents(folder), message
+        return kills, contents(folder), message
 
-    def _run(self, before: Callable[[], None], timeout: float) -> tuple[bool, dict[str, Any], str]:
-        folder = self._fresh()
-        first = harness.run(self.job.argv, folder, timeout=timeout, before=before)
-        second = harness.run([*self.job.argv, *self.job.resume], folder, timeout=timeout)
-        message = "" if second.kind == "accepted" else second.log[-1500:] or second.kind
-        return first.code == -signal.SIGKILL, contents(folder), message
+    def _again(self, folder: Path) -> tuple[dict[str, Any], str]:
+        outcome = harness.run([*self.job.argv, *self.job.resume], folder, timeout=self.timeout)
+        message = "" if outcome.kind == "accepted" else outcome.log[-1500:] or outcome.kind
+        return contents(folder), message
 
     def _fresh(self) -> Path:
         folder = self.folder / "case"
@@ -212,90 +261,37 @@ def _kill_by_alarm(start: Callable[[], Any]) -> None:
     start()
 
 
-def contents(folder: Path) -> dict[str, Any]:
-    """The content of every output of a run by its name, without times."""
-    return {
-        name: _content(path)
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-        and not (name := str(path.relative_to(folder))).startswith("material/")
-        and not _IGNORED.search(name)
-    }
+@dataclass(frozen=True)
+class Plan:
+    """How many kills of one command.
+
+    Args:
+        folders (`int`, *optional*):
+            Of those that kills leave, in which the command runs again; all if there are no more.
+        at_random (`int`, *optional*):
+            Kills after a random time.
+        chains (`int`, *optional*):
+            Runs that are killed many times before they end.
+        at_calls (`int`, *optional*):
+            Kills at calls, whose folder must be the recorded one.
+    """
+
+    folders: int = 100_000
+    at_random: int = 5
+    chains: int = 1
+    at_calls: int = 4
 
 
-def _content(path: Path) -> Any:
-    data = path.read_bytes()
-    if path.suffix == ".json":
-        return without_times(json.loads(data))
-    return _skops(path) if path.suffix == ".skops" else data
-
-
-def _skops(path: Path) -> Any:
-    """What a skops file holds, without addresses of objects, and the time of writing."""
-    with zipfile.ZipFile(path) as archive:
-
-        def plain(value: Any) -> Any:
-            if isinstance(value, dict):
-                items = {key: plain(item) for key, item in value.items() if key != "__id__"}
-                return {**items, "file": archive.read(value["file"])} if "file" in value else items
-            return [plain(item) for item in value] if isinstance(value, list) else value
-
-        return plain(json.loads(archive.read("schema.json")))
-
-
-def without_times(value: Any) -> Any:
-    """A JSON value without what measures time or memory; NaN equals NaN."""
-    if isinstance(value, dict):
-        return {key: without_times(item) for key, item in value.items() if not _TIMES.search(key)}
-    if isinstance(value, list):
-        return [without_times(item) for item in value]
-    return "nan" if isinstance(value, float) and value != value else value
-
-
-def difference(whole: dict[str, Any], rerun: dict[str, Any]) -> str:
-    """Which outputs differ; empty if none does."""
-    names = sorted({*whole, *rerun})
-    other = [name for name in names if whole.get(name) != rerun.get(name)]
-    detail = [f"{name} ({_why(whole.get(name), rerun.get(name))})" for name in other[:3]]
-    return ", ".join(detail) + (f" and {len(other) - 3} more" if len(other) > 3 else "")
-
-
-def _why(whole: Any, rerun: Any) -> str:
-    if whole is None or rerun is None:
-        return "is left" if whole is None else "is missing"
-    if isinstance(whole, dict) and isinstance(rerun, dict):
-        keys = [key for key in {*whole, *rerun} if whole.get(key) != rerun.get(key)]
-        return f"differs in {', '.join(sorted(keys))}"
-    return "differs"
-
-
-def moments(calls: int, most: int, rng: random.Random) -> list[int]:
-    """All calls, or so many of them, evenly spread from a random start."""
-    if not most:
-        return []
-    if calls <= most:
-        return list(range(1, calls + 1))
-    step = calls / most
-    offset = rng.random() * step
-    return [min(calls, 1 + int(offset + number * step)) for number in range(most)]
-
-
-def campaign(
-    name: str, folder: Path, most: int, at_random: int, chains: int = 0, seed: int = 0
-) -> Iterator[tuple[str, str, int]]:
-    """Kill a command at file-system calls, at random moments, and many times in one run.
+def campaign(name: str, folder: Path, plan: Plan, seed: int = 0) -> Iterator[tuple[str, str, int]]:
+    """Kill a command, and run it again.
 
     Args:
         name (`str`):
             Of the job.
         folder (`Path`):
             With the material.
-        most (`int`):
-            Calls to kill at; all if there are no more.
-        at_random (`int`):
-            Kills after a random time.
-        chains (`int`, *optional*, defaults to 0):
-            Runs that are killed many times before they end.
+        plan (`Plan`):
+            How many kills.
         seed (`int`, *optional*, defaults to 0):
             Of the draws.
 
@@ -303,23 +299,27 @@ def campaign(
         `tuple[str, str, int]`: The moment, what differs after the rerun or `""`, and the kills.
     """
     rng, run = random.Random(seed), Campaign(name, folder)
-    whole, calls, seconds = run.whole()
-    print(f"{name}: {calls} file-system calls in {seconds:.1f} s", flush=True)
-    for call in moments(calls, most, rng):
-        was_killed, rerun, message = run.killed_at(call)
-        wrong = message or ("" if was_killed else "it was not killed") or difference(whole, rerun)
-        yield f"{name}, call {call}", wrong, 1
-    for _ in range(at_random):
+    whole, seconds = run.record()
+    chosen = spread(run.recorder.states, plan.folders, rng)
+    print(f"{name}: {run.recorder.summary(chosen)}; {seconds:.1f} s", flush=True)
+    for state in chosen:
+        rerun, message = run.rerun(state)
+        yield f"{name}, {state.moment}", message or difference(whole, rerun), 1
+    for number in rng.sample(range(1, run.recorder.inside + 1), plan.at_calls):
+        unlike, rerun, message = run.killed_at(number)
+        other = f"the folder was another: {unlike}" if unlike else ""
+        wrong = message or difference(whole, rerun) or other
+        yield f"{name}, killed at call {number}", wrong, 1
+    for _ in range(plan.at_random):
         moment = rng.random() * seconds
-        _, rerun, message = run.killed_after(moment)
-        yield f"{name}, after {moment:.2f} s", message or difference(whole, rerun), 1
-    for _ in range(chains):
-        *killed, end = run.chain(max(4, calls // 12), rng)
-        rerun, message = end or ({}, "it did not end")
-        yield f"{name}, {len(killed)} in a row", message or difference(whole, rerun), len(killed)
+        rerun, message = run.killed_after(moment)
+        yield f"{name}, killed after {moment:.2f} s", message or difference(whole, rerun), 1
+    for _ in range(plan.chains):
+        killed, rerun, message = run.chain(max(4, run.recorder.inside // 12), rng)
+        yield f"{name}, {killed} in a row", message or difference(whole, rerun), killed
 
 
-def main(names: list[str], most: int, at_random: int, chains: int = 0) -> int:
+def main(names: list[str], plan: Plan) -> int:
     """Print the counts; the exit code says whether every rerun was equal."""
     harness.warm_up()
     total = wrong = 0
@@ -329,7 +329,7 @@ def main(names: list[str], most: int, at_random: int, chains: int = 0) -> int:
         material.write_corpora(Path(folder) / "material")
         for name in names:
             kills = bad = 0
-            for moment, what, number in campaign(name, Path(folder), most, at_random, chains):
+            for moment, what, number in campaign(name, Path(folder), plan):
                 kills, bad = kills + number, bad + number * bool(what)
                 if what:
                     print(f"  {moment}: {what}", flush=True)
@@ -343,5 +343,5 @@ if __name__ == "__main__":
     import tests.conftest  # noqa: F401  # offline, with a fresh cache
 
     numbers = [int(word) for word in sys.argv[1:] if word.isdigit()]
-    chosen = [word for word in sys.argv[1:] if not word.isdigit()] or list(JOBS)
-    sys.exit(main(chosen, *(numbers or [10_000, 5, 1])[:3]))
+    selected = [word for word in sys.argv[1:] if not word.isdigit()] or list(JOBS)
+    sys.exit(main(selected, Plan(*numbers[:4])))

@@ -117,7 +117,7 @@ def _append(path: Path, writer: int, writers: int, scores: int) -> None:
         cache.put([key for key, _ in pairs], np.array([score for _, score in pairs]))
 
 
-def cache(writers: int = 4, scores: int = 20_000) -> str:
+def cache(writers: int = 4, scores: int = 200_000) -> str:
     """Append to one scoring cache from several processes; no score is lost or wrong.
 
     Args:
@@ -266,7 +266,7 @@ def write_conversations(folder: Path, number: int) -> None:
                 file.write(json.dumps({"id": f"{name}-{row}", "messages": messages}) + "\n")
 
 
-def piles(number: int = 1_000_000) -> str:
+def piles(number: int = 300_000) -> str:
     """Evaluate two piles: what is held does not depend on the number of conversations.
 
     Args:
@@ -285,7 +285,7 @@ def piles(number: int = 1_000_000) -> str:
     return "\n".join(lines)
 
 
-def passages(number: int = 1_000_000) -> str:
+def passages(number: int = 300_000) -> str:
     """Read many passages: the memory does not depend on their number.
 
     Args:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from shlex import split
 
-from tests.faults import harness, kills, material
+from tests.faults import comparison, harness, kills, material
 
 _TRANSFER = split(
     "transfer --human material/human.jsonl --system bot=material/bot.jsonl --output-dir out"
@@ -88,10 +88,10 @@ def problems(name: str, root: Path) -> Iterator[tuple[str, str]]:
     for label, second in (("the same twice", argv), ("and another", other)):
         folder = _fresh(root)
         outcomes = both(argv, second, folder)
-        left = kills.contents(folder)
+        left = comparison.contents(folder)
         accepted = [outcome.kind == "accepted" for outcome in outcomes]
         bad = [f"{o.kind}: {o.log[-600:]}" for o in outcomes if o.kind not in harness.GOOD]
-        unequal = [kills.difference(expected, left) for expected in whole]
+        unequal = [comparison.difference(expected, left) for expected in whole]
         if not bad and not any(accepted):
             bad = ["none ended well: " + " | ".join(o.log[-300:] for o in outcomes)]
         if not bad and all(unequal):
@@ -105,7 +105,7 @@ def _alone(argv: list[str], root: Path) -> dict[str, object]:
     outcome = harness.run(argv, folder, timeout=900)
     if outcome.kind != "accepted":
         raise RuntimeError(f"{' '.join(argv)}: {outcome.log[-2000:]}")
-    return kills.contents(folder)
+    return comparison.contents(folder)
 
 
 def _fresh(root: Path) -> Path:
