@@ -224,6 +224,11 @@ class _ContextAblation(ABC):
         return self.scorer(self.edited(passages)) if len(passages) else np.zeros(0)
 
     @property
+    def inner(self) -> list[Any]:
+        """The scorer whose context is taken away."""
+        return [self.scorer]
+
+    @property
     def signature(self) -> str:
         """How its scores are computed, in one line."""
         return f"{self.kind}({self.scorer.signature})|{self.decision.signature}"

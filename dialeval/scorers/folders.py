@@ -88,10 +88,15 @@ def load_scorer(name: Path | str, **options: Any) -> Any:
 def takes_neural(scorer: Any) -> bool:
     """Whether options of neural scorers reached a loaded scorer, or one inside it.
 
-    A kind that has no use for them has a `load` with the parameter `**_`.
+    A kind that has no use for them has a `load` with the parameter `**_`; one that passes them on
+    has the scorers inside it as `inner`.
     """
     parameters = signature(scorer.load).parameters
-    return "neural" in parameters or not any(
+    if "neural" in parameters:
+        return True
+    if hasattr(scorer, "inner"):
+        return any(map(takes_neural, scorer.inner))
+    return not any(
         item.kind is item.VAR_KEYWORD and name == "_" for name, item in parameters.items()
     )
 

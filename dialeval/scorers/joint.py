@@ -52,6 +52,11 @@ class JointScorer:
         return cls(first, second, "softmin", **options)
 
     @property
+    def inner(self) -> list[Any]:
+        """Both scorers."""
+        return [self.first, self.second]
+
+    @property
     def signature(self) -> str:
         """How its scores are computed, in one line."""
         members = f"{self.first.signature};{self.second.signature}"

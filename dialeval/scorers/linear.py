@@ -151,6 +151,12 @@ class SvmScorer:
         return "|".join([*parts, self.decision.signature])
 
     @property
+    def inner(self) -> list[Any]:
+        """The scorers that a saved one has in its folder."""
+        network = [self.represent.scorer] if isinstance(self.represent, NeuralRepresentation) else []
+        return [*network, *(item for item in self.features.values() if hasattr(item, "load"))]
+
+    @property
     def width(self) -> int:
         """Dimensions of the neural representation."""
         scaler = self.parts.get("scaler")

@@ -1,11 +1,17 @@
 """An option that a command would ignore is refused in one sentence, and a useful one is not."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from dialeval.config import parse_config, read_config
 from dialeval.dialogues import BadInput, to_passages, write_passages
+from dialeval.scorers.baselines import ConstantScorer, ResponseOnlyScorer
+from dialeval.scorers.folders import takes_neural
+from dialeval.scorers.joint import JointScorer
+from dialeval.scorers.linear import SvmScorer
+from dialeval.scorers.linear_features import SvmSettings
 from dialeval.scorers.registry import EVALUATORS, NETWORK
 from dialeval.settings.against import AgainstConfig
 from dialeval.settings.evaluators import EVALUATOR_SETTINGS
@@ -152,6 +158,41 @@ def test_a_plugin_may_take_any_setting(warm, folder):
     (folder / "mine.py").write_text(plugin)
     outcome = run("train --data a.jsonl --model mine:Mine --hidden-size 3", folder)
     assert "would be ignored" not in outcome.log, outcome.log
+
+
+@pytest.mark.parametrize("option", ["--max-tokens 9", "--cache c.txt", "--device mps"])
+def test_a_saved_svm_without_a_network_takes_no_options_of_networks(warm, folder, option):
+    write_passages(to_passages(talk(24, 3)), folder / "b.jsonl")
+    outcome = run("train --data b.jsonl --model svm-unigram --output-dir svm", folder)
+    assert outcome.kind == "accepted", outcome.log
+    outcome = run(f"score -d svm --data a.jsonl {option}", folder)
+    assert outcome.kind == "sentence" and "svm-unigram is no trained network" in outcome.log
+    assert f"{option.split()[0]} would be ignored" in outcome.log, outcome.log
+    if "device" in option:
+        outcome = run(f"analyse -d svm --data a.jsonl {option}", folder)
+        assert "--device would be ignored" in outcome.log, outcome.log
+
+
+def test_an_evaluator_takes_what_one_inside_it_takes():
+    class Network(ConstantScorer):
+        @classmethod
+        def load(cls, folder, settings, neural=None, **options):
+            return cls()
+
+    class PlugIn(ConstantScorer):
+        @classmethod
+        def load(cls, folder, settings, **options):
+            return cls()
+
+    constant, svm = ConstantScorer(), partial(SvmScorer, {}, SvmSettings())
+    assert not takes_neural(svm(features={"a": constant, "b": len}))
+    assert not takes_neural(JointScorer(constant, constant))
+    assert not takes_neural(ResponseOnlyScorer(svm()))
+    for inner in (Network(), PlugIn()):
+        assert takes_neural(inner)
+        assert takes_neural(svm(features={"a": constant, "b": inner}))
+        assert takes_neural(JointScorer(constant, inner))
+        assert takes_neural(ResponseOnlyScorer(svm(features={"a": inner})))
 
 
 def test_a_file_of_another_model_is_no_wish_for_its_settings(warm, folder):
