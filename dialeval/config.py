@@ -1,6 +1,7 @@
 """Recipes' settings: dataclasses, filled from a YAML file and then from the command line."""
 
 import os
+import signal
 import sys
 from collections.abc import Collection, Sequence
 from importlib.resources import files
@@ -8,7 +9,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from dialeval.errors import BadInput, sentence_of
+from dialeval.errors import STOPPED, BadInput, sentence_of
 from dialeval.progress import quiet_libraries
 from dialeval.settings.checks import METADATA
 from dialeval.settings.usage import check_needs, choosers, needs_of
@@ -195,6 +196,9 @@ def plain_errors() -> None:
     quiet_libraries()
 
     def show(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+        if isinstance(error, KeyboardInterrupt):
+            print(f"\n{STOPPED}", file=sys.stderr)
+            sys.exit(128 + signal.SIGINT)
         message = sentence_of(error)
         if message is None or os.environ.get("DIALEVAL_TRACEBACK"):
             sys.__excepthook__(kind, error, trace)

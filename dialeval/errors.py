@@ -3,6 +3,7 @@
 import errno
 import os
 import sys
+import tempfile
 from pathlib import Path
 
 
@@ -57,6 +58,19 @@ _OS_ERRORS = {
 }
 """What an error of the operating system means, and what to do."""
 
+
+_NUMBERS: dict[type[OSError], int] = {
+    FileNotFoundError: errno.ENOENT,
+    PermissionError: errno.EACCES,
+    NotADirectoryError: errno.ENOTDIR,
+    IsADirectoryError: errno.EISDIR,
+    FileExistsError: errno.EEXIST,
+}
+STOPPED = (
+    "Stopped. Every file under its final name is complete; the same command continues a run, and "
+    "with --resume a training."
+)
+"""What a command says after Ctrl-C."""
 
 _EXTRAS = {
     "torch": ("accelerate", "peft", "tokenizers", "torch", "transformers"),
@@ -135,8 +149,15 @@ def _of_package(name: str) -> str | None:
 
 
 def _of_system(error: OSError) -> str:
-    message, hint = _OS_ERRORS.get(error.errno or 0, (f"{error.strerror or error}.", ""))
     path = "" if error.filename is None else os.fsdecode(str(error.filename))
+    number = error.errno or 0
+    if not number and type(error) in _NUMBERS:  # raised by a library with the path alone
+        number, path = _NUMBERS[type(error)], str(error)
+    message, hint = _OS_ERRORS.get(number, (f"{error.strerror or error}.", ""))
+    if number == errno.ENOSPC and not path:
+        hint = f"{hint} Temporary files are in {tempfile.gettempdir()}; TMPDIR moves them."
+    if number == errno.EEXIST and os.path.islink(path) and not os.path.exists(path):
+        message = "this is a link that leads to nothing."
     return " ".join(filter(None, (f"{path}:" if path else "", message, hint)))
 
 

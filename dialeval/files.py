@@ -1,5 +1,6 @@
 """Files and folders that appear under their name only when they are complete."""
 
+import errno
 import glob
 import os
 import shutil
@@ -20,6 +21,8 @@ def atomic_write(path: Path | str, mode: str = "w") -> Iterator[IO[Any]]:
             `"w"` for UTF-8 text, `"wb"` for bytes.
     """
     path = Path(os.path.realpath(path)) if os.path.islink(path) else Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     remove_leftovers(path)
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")

@@ -27,7 +27,7 @@ def read_json(path: Path, hint: str = AGAIN) -> Any:
             that no float can hold.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # some editors add a mark at the start
         value = json.loads(text, parse_int=_whole_number)
         if "\\ud" in text or "\\uD" in text:
             json.dumps(value, ensure_ascii=False).encode("utf-8")

@@ -6,13 +6,13 @@ import signal
 import sys
 import threading
 from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
 from dialeval._version import __version__
-from dialeval.errors import BadInput, sentence_of
+from dialeval.errors import STOPPED, BadInput, sentence_of
 from dialeval.progress import prepare_libraries
 from dialeval.terminal import prepare_streams
 
@@ -72,6 +72,8 @@ class _Commands(TyperGroup):
         """Run a command."""
         try:
             return super().invoke(ctx)
+        except KeyboardInterrupt:  # click would say nothing
+            _stop()
         except EOFError as error:
             hint = "Copy or download it again."
             raise BadInput(f"a file ends too early: {error}.", hint=hint) from error
@@ -171,6 +173,12 @@ def _clean_up_on_sigterm() -> None:
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
+def _stop() -> NoReturn:
+    """End after Ctrl-C, with the code of a shell."""
+    print(f"\n{STOPPED}", file=sys.stderr)
+    sys.exit(128 + signal.SIGINT)
+
+
 def main() -> None:
     """Run the command line; bad input ends in one clear sentence, not in a traceback."""
     prepare_streams()
@@ -179,6 +187,8 @@ def main() -> None:
     try:
         _check_arguments()
         build_app(_wanted(sys.argv[1:]))()
+    except KeyboardInterrupt:  # while modules are imported
+        _stop()
     except Exception as error:
         from dialeval.commands.console import say_error
 

@@ -153,7 +153,9 @@ class SvmScorer:
     @property
     def inner(self) -> list[Any]:
         """The scorers that a saved one has in its folder."""
-        network = [self.represent.scorer] if isinstance(self.represent, NeuralRepresentation) else []
+        network = (
+            [self.represent.scorer] if isinstance(self.represent, NeuralRepresentation) else []
+        )
         return [*network, *(item for item in self.features.values() if hasattr(item, "load"))]
 
     @property

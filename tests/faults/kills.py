@@ -35,23 +35,23 @@ _EMBEDDING = split(
     "evaluate --human material/human.jsonl --system bot=material/bot.jsonl --evaluator embedding "
     "--folds 2 --seeds 1 --no-length-matched --normalise off -o out"
 )
+# As small as they get with every kind of file that they write.
 _ATT = split(
     f"att.py --config {CONFIGS / 'att_tiny.yaml'} --data material/many.jsonl --methods ATT "
-    "--generator_passages 200 "
-    "--game_contexts 60 --test_contexts 12 --sl_pairs 40 --hvr_pairs 40 --sl_epochs 1 "
-    "--validation_contexts 12 --samples 8 --output_dir out"
+    "--generator_passages 100 --game_contexts 30 --test_contexts 8 --sl_pairs 20 --hvr_pairs 16 "
+    "--sl_epochs 1 --validation_contexts 8 --samples 4 --max_turns 1 --attack_steps 2 "
+    "--defence_steps 2 --output_dir out"
 )
 _REGS = split(
     f"regs.py --config {CONFIGS / 'regs_tiny.yaml'} --data material/many.jsonl "
-    "--methods REGS-partial --generator_passages 120 --iterations 1 "
-    "--discriminator_pairs 40 --discriminator_epochs 1 --likelihood_steps 2 "
+    "--methods REGS-partial --generator_passages 120 --iterations 1 --discriminator_pairs 40 "
+    "--discriminator_epochs 1 --likelihood_steps 2 --validation_contexts 8 --test_contexts 20 "
     "--output_dir out"
 )
 _ROBUST = split(
     f"robust.py --config {CONFIGS / 'robust_tiny.yaml'} --data material/many.jsonl "
-    "--against random-swap,stopword-dropout "
-    "--max_passages 100 --max_eval_passages 12 "
-    "--resamples 50 --output_dir out"
+    "--against random-swap --max_passages 50 --max_eval_passages 8 --max_new_tokens 3 "
+    "--resamples 20 --output_dir out"
 )
 
 
