@@ -120,6 +120,8 @@ def sentence_of(error: BaseException) -> str | None:
         return "a whole number in a file or a setting is too large. Use a smaller one."
     if isinstance(error, OSError):
         return _of_system(error)
+    if type(error).__module__ == "_csv":
+        return f"a table cannot be read: {error}. Check its quotation marks and its separator."
     if _is_database_error(error):
         hint = "Check the disk and the file; if it is damaged, use a copy."
         return f"the database cannot be used: {error}. {hint}"

@@ -14,7 +14,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dialeval.dialogues.blocks import NAMES, Columns, NotPlain, inner_columns
-from dialeval.dialogues.contexts import Contexts, as_strings, has_unspoken, read_contexts
+from dialeval.dialogues.contexts import (
+    Contexts,
+    as_strings,
+    has_unspoken,
+    is_text,
+    read_contexts,
+)
 from dialeval.dialogues.cutting import Filters
 from dialeval.dialogues.deduplication import hashes_of
 from dialeval.dialogues.read_options import ReadOptions, ReadReport
@@ -124,6 +130,8 @@ def plain_rows(
         NotPlain: They have to be read one by one.
     """
     rows = _Records(columns, source, options)
+    if source.turn_separator and is_text(columns.known["context"].type):
+        source.separated[source.turn_separator] += int((rows.contexts.lengths > 1).sum())
     names, contexts = _with_ids(rows), rows.contexts.last(options.cut.context_turns)
     if options.author:
         names["author"] = pa.repeat(pa.scalar(options.author, pa.string()), rows.count)

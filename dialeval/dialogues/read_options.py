@@ -69,7 +69,7 @@ class ReadReport:
     `speakers` has the turns of each speaker, `roles` the responses of each role where the source
     names roles only, `skipped` the messages that are no turns, by kind, and `notes` says how files
     were understood. `clashes` has the extra columns that were left out because a column of ours has
-    the name.
+    the name, `separated` the contexts that had the separator of turns.
     """
 
     formats: dict[str, str] = field(default_factory=dict)
@@ -88,6 +88,7 @@ class ReadReport:
     skipped: Counter[str] = field(default_factory=Counter)
     notes: dict[str, None] = field(default_factory=dict)
     clashes: Counter[str] = field(default_factory=Counter)
+    separated: Counter[str] = field(default_factory=Counter)
     problems: list[BadInput] = field(default_factory=list)
 
     def observe(self, dialogue: Dialogue) -> None:
@@ -108,7 +109,7 @@ class ReadReport:
         """Add the counts of another part of the same corpus."""
         for name in ("dialogues", "too_short", "units"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        for name in ("turns", "tokens", "speakers", "roles", "skipped", "clashes"):
+        for name in ("turns", "tokens", "speakers", "roles", "skipped", "clashes", "separated"):
             getattr(self, name).update(getattr(other, name))
         self.notes |= other.notes
         self.problems += other.problems

@@ -128,6 +128,9 @@ def read(
         first, count = report.problems[0], len(report.problems)
         message = f"none of the records can be used; {count:,} are bad, the first: {first.message}"
         raise BadInput(message, first.path, first.line, first.hint)
+    if options.turn_separator and not report.separated.total():
+        shown = f"{options.turn_separator!r:.40}"
+        report.notes[f"No context has the turn separator {shown}: all are read as they are."] = None
     check_role_exists(options.role, report.speakers, str(paths[0]))
     if options.side and not options.role:
         check_one_role(report.roles, str(paths[0]), report.dialogues)
@@ -219,6 +222,7 @@ class _TaskReader:
         self.hashes.finish()
         self.report.problems, self.report.skipped = self.source.problems, self.source.skipped
         self.report.notes, self.report.clashes = self.source.notes, self.source.clashes
+        self.report.separated = self.source.separated
         return file, self.hashes, self.report
 
     def _add_columns(self, columns: Columns, file: PassageFile) -> None:

@@ -60,6 +60,7 @@ class Source:
     skipped: Counter[str] = field(default_factory=Counter)  # what is no turn, by its kind
     notes: dict[str, None] = field(default_factory=dict)  # how the file was understood, in order
     clashes: Counter[str] = field(default_factory=Counter)  # extra columns with a name of ours
+    separated: Counter[str] = field(default_factory=Counter)  # contexts, by their separator
 
     def __post_init__(self) -> None:
         self.path = Path(self.path)
@@ -77,6 +78,7 @@ class Source:
             skipped=self.skipped,
             notes=self.notes,
             clashes=self.clashes,
+            separated=self.separated,
         )
 
     def note(self, sentence: str) -> None:

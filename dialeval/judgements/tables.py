@@ -16,6 +16,7 @@ TASKS = ("real", "human", "better", "rating")
 """Real or not; which was written by a human; which is better; rating on scales."""
 PAIR_TASKS = ("human", "better")
 IDENTICAL = "identical replies"
+_LONGEST_CELL = 1 << 26
 """Annotator, with a number, of the ties of replies with the same words, which nobody judges."""
 
 
@@ -262,8 +263,12 @@ def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         if tabbed
         else csv.DictReader(lines)
     )
-    for row in reader:
-        yield reader.line_num, {str(name): value for name, value in row.items()}
+    csv.field_size_limit(_LONGEST_CELL)
+    try:
+        for row in reader:
+            yield reader.line_num, {str(name): value for name, value in row.items()}
+    except csv.Error as error:
+        raise BadInput(f"expected a table, but {error}.", path, reader.line_num + 1) from None
 
 
 def _json_records(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:

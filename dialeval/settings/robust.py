@@ -1,6 +1,8 @@
 """Settings of training generators against perturbations and testing what it does."""
 
+import re
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from dialeval.errors import BadInput
 from dialeval.settings.training import GeneratorRun
@@ -75,3 +77,17 @@ class RobustRun(GeneratorRun):
             raise BadInput(f"`measure` is auto, {choices}, but got {self.measure!r}.")
         if len(set(self.targets)) < len(self.targets) or not self.targets:
             raise BadInput(f"expected different targets, but got {self.targets}.")
+        for target in self.targets:
+            if target not in TARGETS and not is_generator_name(target):
+                choices = f"{', '.join(TARGETS)}, a folder, a .gguf file, or owner/name on the Hub"
+                raise BadInput(f"unknown target {target!r:.60}.", hint=f"Choose from {choices}.")
+
+
+def is_generator_name(name: str) -> bool:
+    """Whether a text can name a trained generator: a path, smollm2, or a name on the Hub.
+
+    Examples:
+        >>> is_generator_name("owner/name"), is_generator_name("1e-30")
+        (True, False)
+    """
+    return name == "smollm2" or Path(name).exists() or bool(re.fullmatch(r"[\w.-]+/[\w.-]+", name))

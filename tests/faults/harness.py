@@ -202,7 +202,7 @@ def _command(argv: list[str]) -> int:
         if recipe:
             try:
                 runpy.run_path(sys.argv[0], run_name="__main__")
-            except Exception as error:  # a recipe sets the hook that ends a script
+            except (Exception, KeyboardInterrupt) as error:  # a recipe sets the hook that ends it
                 sys.excepthook(type(error), error, error.__traceback__)
                 return 1
         else:

@@ -180,8 +180,8 @@ class Recorder:
         entry, data = entries[name], self._content(entries[name])
         before = self._last.get(name)
         start = 0 if before is None else len(self._content(before))
-        ends = {start + (len(data) - start) // 2}
-        for end in ends if "partial" in name else {start, *ends}:  # what is partial is removed
+        cuts = {start + (len(data) - start) // 2}
+        for end in cuts if "partial" in name else {start, *cuts}:  # what is partial is removed
             cut = replace(entry, content=self._keep(data[:end]))
             yield {**entries, name: cut}, name
 

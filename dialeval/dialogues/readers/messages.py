@@ -77,9 +77,11 @@ def conversation(
 def _turn(message: Any, machine: str, source: Source, is_last: bool) -> Turn | None:
     """The turn of a message; nothing for a system prompt, a tool, or a message without words."""
     message = plain_message(message)
-    role = _text(_first(message, _ROLE_KEYS))
+    role = _first(message, _ROLE_KEYS)
+    if type(role) is int:  # a speaker's number
+        role = str(role)
     text = message_text(_first(message, _TEXT_KEYS))
-    if not role:
+    if not role or not isinstance(role, str):
         raise BadInput(f"expected a message with a role, found {message!r:.60}.")
     kind = _skipped_kind(role, text, message, is_last)
     if kind:

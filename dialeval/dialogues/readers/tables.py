@@ -116,7 +116,7 @@ def passage_record(record: Any, source: Source) -> Dialogue:
         extra=extra | ({"following": values["following"]} if values["following"] else {}),
     )
     return Dialogue(
-        turns=_context(values["context"], source.turn_separator),
+        turns=_context(values["context"], source),
         id=_text(values["dialogue_id"]) or reply.id,
         corpus=_text(values["corpus"]),
         language=_text(values["language"]) or None,
@@ -143,11 +143,14 @@ def _answers_record(
         names = ", ".join(map(repr, source.answers.values()))
         raise BadInput(f"no answer under {names}, only {', '.join(map(repr, record))}.")
     id = _text(values["dialogue_id"]) or _text(values["id"])
-    return Dialogue(_context(values["context"], source.turn_separator), id, replies=tuple(replies))
+    return Dialogue(_context(values["context"], source), id, replies=tuple(replies))
 
 
-def _context(value: Any, separator: str | None) -> tuple[Turn, ...]:
+def _context(value: Any, source: Source) -> tuple[Turn, ...]:
     if isinstance(value, str):
+        separator = source.turn_separator
+        if separator and separator in value:
+            source.separated[separator] += 1
         value = value.split(separator) if separator else parsed_list(value)
     if not isinstance(value, (list, tuple)):
         raise BadInput(f"expected a list of turns as context, found {value!r:.60}.")
@@ -208,6 +211,6 @@ def _raise_missing(name: str, column: str, record: Mapping[str, Any]) -> None:
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, bool | list | tuple | Mapping):
+    if isinstance(value, bool | list | tuple | Mapping) or value != value:  # NaN
         raise BadInput(f"expected a text or a number as a name, found {value!r:.60}.")
     return "" if value is None else str(value)
