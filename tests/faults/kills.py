@@ -333,6 +333,8 @@ def main(names: list[str], plan: Plan) -> int:
                 kills, bad = kills + number, bad + number * bool(what)
                 if what:
                     print(f"  {moment}: {what}", flush=True)
+                elif not kills % 100:
+                    print(f"  {kills} reruns, {time.monotonic() - start:.0f} s", flush=True)
             print(f"{name}: {kills - bad} of {kills} reruns equal", flush=True)
             total, wrong = total + kills, wrong + bad
     print(f"kills: {total - wrong} of {total} reruns equal, {time.monotonic() - start:.0f} s")
