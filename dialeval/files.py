@@ -16,17 +16,22 @@ def atomic_write(path: Path | str, mode: str = "w") -> Iterator[IO[Any]]:
 
     Args:
         path (`Path` or `str`):
-            Final name; missing parent folders are created. If it is a link, its target is written.
+            Final name; missing parent folders are created. If it is a link, its target is written;
+            a device or a pipe is written as it is, because a file in its place would destroy it.
         mode (`str`, *optional*, defaults to `"w"`):
             `"w"` for UTF-8 text, `"wb"` for bytes.
     """
-    path = Path(os.path.realpath(path)) if os.path.islink(path) else Path(path)
-    if path.is_dir():
+    if os.path.isdir(path):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    text = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
+    if os.path.exists(path) and not os.path.isfile(path):
+        with open(path, mode, **text) as file:  # type: ignore[call-overload]  # mode is a variable
+            yield file
+        return
+    path = Path(os.path.realpath(path)) if os.path.islink(path) else Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     remove_leftovers(path)
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    text = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
     try:
         with partial.open(mode, **text) as file:  # type: ignore[call-overload]  # mode is a variable
             yield file

@@ -2,6 +2,7 @@
 
 import errno
 import json
+import math
 import os
 import signal
 from pathlib import Path
@@ -28,12 +29,13 @@ def test_a_role_is_a_text_or_a_number(role):
     assert len(read_passages("a.jsonl"))
 
 
-@pytest.mark.parametrize("name", ["id", "dialogue_id", "author", "speaker"])
-def test_a_name_is_not_nan(name):
-    row = {"context": ["hi"], "response": "yes", name: float("nan")}
-    Path("a.jsonl").write_text(json.dumps(row))
-    with pytest.raises(BadInput, match="as a name, found nan"):
-        read_passages("a.jsonl")
+@pytest.mark.parametrize("name", ["id", "dialogue_id", "author", "speaker", "corpus"])
+def test_a_name_that_is_nan_is_missing(name):
+    rows = [{"context": ["hi"], "response": "yes"}, {"context": ["tea?"], "response": "no"}]
+    Path("a.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    Path("b.jsonl").write_text("\n".join(json.dumps({**row, name: math.nan}) for row in rows))
+    expected, actual = read_passages("a.jsonl"), read_passages("b.jsonl")
+    assert actual[name][:] == expected[name][:] and "nan" not in actual[name][:]
 
 
 def test_a_separator_that_separates_nothing_is_said():
@@ -58,6 +60,20 @@ def test_a_folder_in_place_of_a_file(tmp_path):
             pass
         assert "expected a file, but this is a folder" in sentence_of(stop.value)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_device_or_a_pipe_is_written_and_stays_what_it_is(tmp_path):
+    """As root, a file was put in its place."""
+    with atomic_write("/dev/null") as file:
+        file.write("text")
+    assert Path("/dev/null").is_char_device()
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    with atomic_write(tmp_path / "pipe", "wb") as file:
+        file.write(b"text")
+    assert os.read(reader, 10) == b"text" and (tmp_path / "pipe").is_fifo()
+    os.close(reader)
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
 
 
 def test_an_error_that_has_only_a_path_or_no_path_is_explained(tmp_path):

@@ -211,6 +211,6 @@ def _raise_missing(name: str, column: str, record: Mapping[str, Any]) -> None:
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, bool | list | tuple | Mapping) or value != value:  # NaN
+    if isinstance(value, bool | list | tuple | Mapping):
         raise BadInput(f"expected a text or a number as a name, found {value!r:.60}.")
-    return "" if value is None else str(value)
+    return "" if value is None or value != value else str(value)  # NaN is missing, as in pandas
