@@ -1,6 +1,7 @@
 """The wheel: built, installed in a fresh environment, and inspected there."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -27,7 +28,10 @@ print(json.dumps({
 
 
 def run(*command, **options) -> str:
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, **options)
+    # A checkout on the path would be imported instead of the wheel.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    words = list(map(str, command))
+    done = subprocess.run(words, capture_output=True, text=True, env=environment, **options)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
