@@ -115,7 +115,8 @@ def _rewards(generator: Generator, drawn: Drawn, n: int, length: int) -> str:
     """Mean and variance of the rewards of one response's prefixes, both ways."""
 
     def score(passages: list) -> np.ndarray:
-        return np.array([int(p.response.split()[-1][1:]) % 7 / 6 for p in passages])
+        last = [p.response.split()[-1:] or ["w0"] for p in passages]  # a reply may end at once
+        return np.array([int(word[1:]) % 7 / 6 for (word,) in last])
 
     one, many = drawn, 40 * n
     cached = prefix_rewards(score, generator, one, roll_out(generator, one, [0], many, length))[0]
