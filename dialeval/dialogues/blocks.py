@@ -204,9 +204,7 @@ def _array(name: str, values: list[Any]) -> pa.Array:
     try:
         if name in NAMES and int in set(map(type, values)):
             values = [str(value) if type(value) is int else value for value in values]
-        if name != "context":
-            return pa.array(values, type=pa.string())  # raises for anything but texts
-        if set(map(type, values)) != {list}:
+        if name != "context" or set(map(type, values)) != {list}:
             return pa.array(values, type=pa.string())  # raises for anything but texts
         flat = list(chain.from_iterable(values))
         offsets = [0]
